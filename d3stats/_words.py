@@ -227,6 +227,21 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def has_half(text: str) -> bool:
+    r"""Whether a text has half of a surrogate pair, which is no character.
+
+    Examples
+    --------
+    >>> has_half("naïve \ud83d"), has_half("naïve")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 CUT = " [cut]"
 """The end of a text that was cut."""
 

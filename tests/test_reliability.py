@@ -6,12 +6,15 @@ import importlib
 import sys
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 from layers import examples
+
+from d3stats.log import DebateLog
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = ROOT / "simulations" / "fuzz"
@@ -56,6 +59,40 @@ def test_new_inputs_of_every_kind_are_read_or_refused(
             found[outcome.what] += 1
     assert found.total() >= 300
     assert min(found["read"], found["told"], found["refused"]) > 0.15 * found.total(), found
+
+
+@pytest.mark.parametrize("number", [1058, 1135, 1353, 1999])
+def test_rows_that_a_file_does_not_hold_or_that_the_reader_tells_about_are_not_lost(
+    study: dict[str, ModuleType], tmp_path: Path, number: int
+) -> None:
+    """A header and a blank row that are longer than the names, in JSON; a carriage return that parts a row of CSV."""
+    outcome = study["run"].tried("log, packed by gzip", number, tmp_path)
+    assert (outcome.why, outcome.lost, outcome.doubled) == ("", 0, 0)
+
+
+@pytest.mark.parametrize("number", [1058, 1135, 1353, 1999])
+@pytest.mark.parametrize("spoiled", ["a turn less", "a turn twice", "a note less"])
+def test_the_study_counts_what_a_reader_would_lose_or_double(
+    study: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, spoiled: str
+) -> None:
+    kinds, true = study["kinds"], study["kinds"].read_log
+
+    def read(path: Path, *, strict: bool = True) -> DebateLog:
+        log = true(path, strict=strict)
+        if spoiled == "a note less":
+            return replace(log, notes=())
+        turns = log.turns.iloc[1:] if spoiled == "a turn less" else pd.concat([log.turns, log.turns.iloc[:1]])
+        return replace(log, turns=turns, n_records=log.n_records + len(turns) - len(log.turns))
+
+    monkeypatch.setattr(kinds, "read_log", read)
+    outcome = study["run"].tried("log, packed by gzip", number, tmp_path)
+    if spoiled == "a note less" and number in (1135, 1353):
+        assert (outcome.lost, outcome.doubled) == (0, 0), "no row of these was left out with a note"
+    else:
+        assert (outcome.lost > 0, outcome.doubled > 0) == (
+            spoiled != "a turn twice",
+            spoiled == "a turn twice",
+        )
 
 
 @pytest.mark.parametrize("kind", QUICK)

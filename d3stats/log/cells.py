@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from d3stats._words import has_half
 from d3stats.log.column_names import to_type
 from d3stats.log.problems import Advised
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
@@ -130,9 +132,13 @@ def truths_advice(odd: Iterable[Any]) -> str:
 
 def _json(name: str, text: str) -> Any:
     try:
-        return parse_json(text)
+        found = parse_json(text)
     except (ValueError, RecursionError):
         raise WrongCell(name, "must be JSON", text) from None
+    # JSON in a cell can spell what the file itself cannot hold.
+    if "\\" in text and has_half(json.dumps(found, ensure_ascii=False)):
+        raise WrongCell(name, "must be text without half of a surrogate pair", text)
+    return found
 
 
 def to_answers(name: str, text: str) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ from d3stats.log.files import LogFile, open_bytes
 from d3stats.log.lines import BLOCK, ENCODER, blocks, concatenated, json_object, lines_of, model_of
 from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
 from d3stats.log.problems import Advised, Problem
-from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
+from d3stats.log.sheets import Sheet, cell_text, texts_as_cells, whole_texts
 
 __all__ = ["flat_sheet", "is_flat", "json_sheet"]
 
@@ -232,7 +232,7 @@ class _RowsAsColumns:
             sheet.notes.append(
                 f"{self.n_objects:,} records with rounds or votes inside them were read as {self.n:,} rows, one a vote"
             )
-        return sheet
+        return whole_texts(sheet)
 
 
 def json_sheet(file: LogFile) -> Sheet | Problem:

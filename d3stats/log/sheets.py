@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from d3stats._arrays import Ints
 from d3stats._check import meant
 from d3stats._progress import tell
-from d3stats._words import storable
+from d3stats._words import counted, has_half, storable
 from d3stats.log.column_names import (
     plain,
 )
@@ -146,8 +146,7 @@ _DATES = (datetime.date, datetime.time, np.datetime64)
 def cell_text(value: Any) -> str | None:
     """Write a cell as text, None where it is empty; a float that is an integer is one."""
     if isinstance(value, str):
-        # A text of an array is of its own type, which shows in messages.
-        return str(value) if value.isascii() else storable(str(value))
+        return str(value)  # a text of an array is of its own type, which shows in messages
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     if isinstance(value, (bool, np.bool_, int, np.integer)):
@@ -175,6 +174,115 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         return [_jsonable(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+class Halves:
+    """Cells and names of columns with half of a surrogate pair, which JSON and Python can spell and no file can hold.
+
+    They are read with U+FFFD in its place. Texts that become equal by this are counted for each column.
+    """
+
+    def __init__(self) -> None:
+        self.cells, self.names, self.first = 0, 0, ""
+        self.equal: dict[str, int] = {}
+
+    def name(self, given: str) -> str:
+        """Return the name of a column as it is read."""
+        whole = storable(given)
+        self.names += whole != given
+        return whole
+
+    def forms(self, texts: Collection[str], column: str) -> dict[str, str]:
+        """Return the different texts of a column that have such a half, and how they are read."""
+        forms = {text: storable(text) for text in texts if not text.isascii() and has_half(text)}
+        if forms:
+            whole = set(texts).difference(forms)
+            if equal := len(forms) - len(set(forms.values()) - whole):
+                self.equal[column] = equal
+        return forms
+
+    def count(self, column: str, lines: Sequence[int]) -> None:
+        """Count the cells of a column that are in these lines."""
+        self.cells += len(lines)
+        self.first = self.first or f"the first is in column {column!r}, line {lines[0]}"
+
+    def notes(self) -> list[Note]:
+        """Say how many there are and where the first is; a warning where texts became equal."""
+        named = [counted(self.cells, "cell")] if self.cells else []
+        named += [counted(self.names, "name of a column", "names of columns")] if self.names else []
+        if not named:
+            return []
+        n = self.cells + self.names
+        have = "has half of a surrogate pair, which is no character, and is"
+        if n > 1:
+            have = "have half of a surrogate pair, which is no character, and are"
+        text = f"{' and '.join(named)} {have} read with U+FFFD in its place"
+        text += f"; {self.first}" if self.first else ""
+        if not self.equal:
+            return [Note(text, kind="halves", n=n)]
+        where = ", ".join(f"{many:,} in column {column!r}" for column, many in self.equal.items())
+        text += f"; texts that differ in nothing else are read as one ({where})"
+        return [Note(text, kind="halves", severity="warning", n=n)]
+
+
+def whole_texts(sheet: Sheet) -> Sheet:
+    """Put U+FFFD for halves of surrogate pairs in names and cells of a table, and say so."""
+    found = Halves()
+    names = list(map(found.name, sheet.names))
+    columns = list(sheet.columns)
+    for k, (name, column) in enumerate(zip(names, sheet.columns, strict=True)):
+        forms = found.forms(column.values, name)
+        if forms:
+            odd = np.array([*(value in forms for value in column.values), False])
+            columns[k] = column.mapped(forms)
+            found.count(name, sheet.line[odd[column.codes]].tolist())
+    notes = found.notes()
+    return replace(sheet, names=names, columns=columns, notes=[*sheet.notes, *notes]) if notes else sheet
+
+
+def whole_frame(table: pd.DataFrame | Sequence[Mapping[Any, Any]]) -> tuple[pd.DataFrame, list[Note]]:
+    """Do the same in a data frame, or in rows, which become one; columns of Arrow have no halves."""
+    found, of_rows = Halves(), False
+    if isinstance(table, pd.DataFrame):
+        frame = table
+    else:
+        try:
+            frame = pd.DataFrame(table)
+        except UnicodeEncodeError:
+            frame, of_rows = _frame_of_objects(table, found), True
+    made = frame.copy(deep=False)
+    for k, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_object_dtype(kind) and getattr(kind, "storage", None) != "python":
+            continue
+        name, cells = str(frame.columns[k]), frame.iloc[:, k].tolist()
+        forms = found.forms({cell for cell in cells if isinstance(cell, str)}, name)
+        if forms:
+            odd = [isinstance(cell, str) and cell in forms for cell in cells]
+            found.count(name, [line for line, is_odd in enumerate(odd, start=1) if is_odd])
+            read = [forms[cell] if is_odd else cell for cell, is_odd in zip(cells, odd, strict=True)]
+            made.isetitem(k, pd.Series(read, index=frame.index, dtype=object))
+    if of_rows:
+        made = made.infer_objects()
+    notes = found.notes()
+    return (made, notes) if notes else (frame, notes)
+
+
+def _frame_of_objects(rows: Sequence[Mapping[Any, Any]], found: Halves) -> pd.DataFrame:
+    """Return rows as a data frame of objects, whose names of columns are whole."""
+    given = list(dict.fromkeys(name for row in rows for name in row))
+    names = [found.name(name) if isinstance(name, str) else name for name in given]
+    if len(set(names)) < len(names):
+        step = "give each column a name of its own"
+        raise ValueError(
+            Advised(
+                "names of columns must differ in more than half of a surrogate pair", step, got=f"{given!r}"
+            )
+        )
+    cells = {
+        name: pd.Series([row.get(key) for row in rows], dtype=object)
+        for name, key in zip(names, given, strict=True)
+    }
+    return pd.DataFrame(cells)
 
 
 def _of_values(values: Iterable[Any]) -> Coded:
@@ -628,7 +736,9 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
     columns = [_of_values(each) for each in cells]
     line = np.array([i for i, _ in rows], dtype=np.int64)
-    return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+    return whole_texts(
+        Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+    )
 
 
 _MOST_CELLS = 64 << 20
@@ -948,7 +1058,7 @@ def mapping_sheet(name: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> S
     cells = {key: [row.get(key) for _, row in rows] for key in names}
     columns = [_of_values(each) for each in cells.values()]
     line = np.array([number for number, _ in rows], dtype=np.int64)
-    return Sheet(name, names, columns, line, n_records=len(rows))
+    return whole_texts(Sheet(name, names, columns, line, n_records=len(rows)))
 
 
 def frame_sheet(frame: Any, name: str) -> Sheet:
@@ -983,7 +1093,7 @@ def frame_sheet(frame: Any, name: str) -> Sheet:
         dates = [note for label, each in zip(names, lists, strict=True) for note in _date_note(label, each)]
     n = len(columns[0]) if columns else 0
     line = np.arange(1, n + 1, dtype=np.int64)
-    return Sheet(name, names, columns, line, notes=dates, n_records=n)
+    return whole_texts(Sheet(name, names, columns, line, notes=dates, n_records=n))
 
 
 # -------------------------------------------------------------------- duckdb

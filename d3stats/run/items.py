@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer
-from d3stats._words import cut, storable, visible
+from d3stats._words import cut, has_half, storable, visible
 from d3stats.agent import Case
 from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
-from d3stats.log.files import find_files, no_file, unusable
+from d3stats.log.files import find_files, no_file, open_bytes, unusable
 from d3stats.log.importers import load
-from d3stats.log.importers._source import files, flat_text, json_of
-from d3stats.log.json_rows import flat_sheet
+from d3stats.log.importers._source import flat_text, json_of
+from d3stats.log.json_rows import flat_sheet, json_sheet
 from d3stats.log.problems import shortened
 from d3stats.log.reader import iter_records
 from d3stats.log.sheets import Sheet
@@ -986,9 +986,12 @@ def _json(text: str | None) -> Any:
     if text is None or not text.lstrip().startswith(("[", "{")):
         return None
     try:
-        return json.loads(text)
-    except ValueError:
+        found = json.loads(text)
+        spelled = json.dumps(found, ensure_ascii=False)
+    except (ValueError, RecursionError):
         return None
+    # JSON in a cell can spell what the file itself cannot hold.
+    return json.loads(storable(spelled)) if has_half(spelled) else found
 
 
 def _named_pair(given: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -1085,8 +1088,9 @@ def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
     except ValueError as error:
         raise ValueError(f"source must end in .json or as a log does: {error}") from None
     if file.format == "json":
-        ((_, content),) = files(path, "*")
-        data = json_of(path.name, content)
+        _ = sound(unusable(file) or json_sheet(file)) if path.name.endswith(".gz") else None
+        with open_bytes(file) as handle:
+            data = json_of(path.name, handle.read())
         if isinstance(data, dict):
             first = next(iter(data.values()), None)
             return None, "", "critic-actor" if isinstance(first, dict) else "gsm-nested"

@@ -207,7 +207,7 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         cells = frame[name]
         if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
             continue
-        texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
+        texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
         forms, said = with_points(str(name), texts, True)
         notes += said
         if forms:

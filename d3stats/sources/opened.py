@@ -38,11 +38,11 @@ from d3stats.log.frames import DebateLog, log_of
 from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
 from d3stats.log.problems import Problem, omissions
 from d3stats.log.reader import read_lines, together
-from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet, whole_frame
 from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
 from d3stats.log.timing import seconds_by_round
-from d3stats.note import FIRST_SHEET, kind_of
+from d3stats.note import FIRST_SHEET, Note, kind_of
 from d3stats.sources.item_tables import (
     Fields,
     TableFile,
@@ -174,6 +174,7 @@ class Opened:
     value: Any = None
     paths: tuple[str, ...] = ()
     reading: Reading = field(default_factory=lambda: Reading())
+    _halves: tuple[Note, ...] = ()
     _aside: str | None = None
     _checked: dict[bool, Checked] = field(default_factory=dict)
     _logs: dict[tuple[bool, bool], DebateLog] = field(default_factory=dict)
@@ -202,7 +203,8 @@ class Opened:
     def _sheets(self) -> tuple[Sheet | Problem | None, ...]:
         """The tables as they were written; None for a file of records, a problem for one that is no table."""
         if self.frame is not None:
-            return (frame_sheet(self.frame, FRAME),)
+            sheet = frame_sheet(self.frame, FRAME)
+            return (replace(sheet, notes=[*sheet.notes, *self._halves]),)
         return tuple(_sheet_of(file, self.reading.get("encoding")) for file in self.files)
 
     @property
@@ -294,7 +296,7 @@ class Opened:
         if self.frame is not None:
             frame, points = frame_with_points(self.frame)
             named, taken = fields.named(frame, self.columns)
-            table = TableFile(named, [*taken, *points])
+            table = TableFile(named, [*taken, *points, *self._halves])
             table = table if texts is None else without_words(table, texts, self.missing_words)
         elif self.kind == "table" or self._inspect:
             given = [_inspect_sheet(file, fields) for file in self.files] if self._inspect else self._sheets
@@ -536,9 +538,9 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     if several and all(map(is_frame, source)):
         source = one_frame(source)
     elif several and all(isinstance(one, Mapping) for one in source):
-        source = pd.DataFrame(list(source))
+        return _frame(list(source), reading)
     if is_frame(source):
-        return Opened("the table", "table", _with_index(as_frame(source)), reading=reading)
+        return _frame(as_frame(source), reading)
     if isinstance(source, DebateLog):
         return Opened("a DebateLog", "log", source, reading=reading)
     if isinstance(source, LogCounts):
@@ -550,6 +552,11 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
         return Opened("several logs", "arrays", each)
     kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
     return Opened(type(source).__name__, kind, source, reading=reading)
+
+
+def _frame(table: Any, reading: Reading) -> Opened:
+    frame, halves = whole_frame(table)
+    return Opened("the table", "table", _with_index(frame), reading=reading, _halves=tuple(halves))
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:

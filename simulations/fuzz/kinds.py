@@ -32,6 +32,7 @@ from d3stats.inference.bias import as_judgments
 from d3stats.log import DebateLog, count_log, doctor, fix_log, read_log
 from d3stats.log.importers import import_log
 from d3stats.log.transcript import read_transcript
+from d3stats.note import note_values
 from d3stats.planning import read_study
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import read_items
@@ -268,6 +269,20 @@ def _table_file(new: Changed, path: Path) -> None:
     path.write_bytes(gzip.compress(data, 1, mtime=0) if path.name.endswith(".gz") else data)
 
 
+def _held(new: Changed, path: Path) -> list[list[str]]:
+    """Return the rows that a file holds.
+
+    An object of JSON and a row of a frame have no cell without a name. A carriage return, which the writer of CSV
+    leaves as it is, makes two lines of a row.
+    """
+    name = path.name.removesuffix(".gz")
+    if not name.endswith((".csv", ".tsv")):
+        return [row[: len(new.header)] for row in new.rows]
+    separator = "\t" if name.endswith(".tsv") else ";" if "semicolon" in name else ","
+    text = io.StringIO(_as_csv(new, separator).decode(), newline="")
+    return list(csv.reader(text, delimiter=separator))[1:]
+
+
 def _cell(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 15 else _stored(text)
 
@@ -301,11 +316,14 @@ def log_table(*endings: str, damaged: float = 0.4) -> Callable[[Rng, Path], Read
         told = bool(log.problems) or not set(log.notes) <= notes_of(path.name.removeprefix("log"))
         if not (exact and new.alike):
             return Read(told)
-        written = [row for row in new.rows if any(cell.strip() for cell in row) and row != HEADER]
+        held = _held(new, path)
+        written = sum(any(cell.strip() for cell in row) for row in held)
+        headers = sum(one["count"] for one in note_values(log.notes) if one.get("kind") == "headers")
         rest = log.n_records - log.n_left_out - len(log.turns)
-        touched = sum(origin is None for origin in new.origin)
-        lost = max(0, len(written) - log.n_records) + max(0, rest - touched)
-        doubled = max(0, log.n_records - len(new.rows)) + max(0, -rest)
+        touched = sum(origin is None for origin in new.origin) + len(held) - len(new.rows)
+        read = log.n_records + headers
+        lost = max(0, written - read) + max(0, rest - touched)
+        doubled = max(0, read - written) + max(0, -rest)
         true = {
             int(ROWS[k][6]): (ROWS[k][0], int(ROWS[k][1]), ROWS[k][2], ROWS[k][3])
             for k in new.origin

@@ -67,8 +67,7 @@ Memory includes about 110 MB of the program itself. `python simulations/fuzz/rea
 - A changed byte inside of a vote may give another valid vote. No reader can notice that.
 - Counts, studies, prices, worlds, rules and replies have no records to count. Their values are compared with those in
   the input where these can be read in a second way.
-- A block of inputs with a defect is not in the table before the defect is corrected. One is open: half of a surrogate
-  pair in a JSON table of judgments of pairs, of ratings or of a run ends in an error of pandas.
+- A block of inputs with a defect is not in the table before the defect is corrected.
 - Two lines that open or close a debate with the same words are one record.
 
 ## How this is tested

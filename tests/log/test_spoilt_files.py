@@ -14,10 +14,12 @@ import pytest
 
 from d3stats._words import Advised
 from d3stats.counts import Counts
-from d3stats.inference import as_pairwise
+from d3stats.inference import as_pairwise, as_ratings, as_run
+from d3stats.inference.bias import as_judgments
 from d3stats.log import LogError, read_log
 from d3stats.log.importers._source import mapping, points
 from d3stats.log.transcript import read_transcript
+from d3stats.note import kind_of, severity_of
 from d3stats.planning import read_study
 from d3stats.run import read_items
 from d3stats.worlds import PriceTable, Voter
@@ -36,6 +38,98 @@ def test_half_of_a_surrogate_pair_is_a_problem_of_its_line(name: str, tmp_path: 
     assert len(read_transcript(path, "d").turns) == 1
     with pytest.raises(LogError):
         read_log(path)
+
+
+TABLES: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "run": (as_run, "item", {"score": 0.5}),
+    "ratings": (as_ratings, "item", {"rater": "r", "vote": "A"}),
+    "judgments of pairs": (as_pairwise, "item", {"model_a": "m", "model_b": "n", "winner": "m"}),
+    "verdicts in both orders": (as_judgments, "item", {"order": "AB", "vote": "A"}),
+    "items": (read_items, "question", {"answer_a": "x", "answer_b": "y"}),
+    "log": (read_log, "debate", {"round": 1, "agent": "a", "vote": "A"}),
+}
+"""Kinds of tables: the function that reads it, the column of names, and the other cells of a row."""
+
+
+def _written(rows: list[dict[str, Any]], form: str, folder: Path) -> Any:
+    """Return a source that holds the rows."""
+    if form == "rows":
+        return rows
+    if form == "frame":
+        return pd.DataFrame(
+            {name: pd.Series([row[name] for row in rows], dtype=object) for name in rows[0]}, dtype=object
+        )
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    data = (lines if "jsonl" in form else json.dumps(rows)).encode()
+    path = folder / f"table{form}"
+    path.write_bytes(gzip.compress(data) if form.endswith(".gz") else data)
+    return path
+
+
+def _doors(kind: str) -> tuple[str, ...]:
+    # Items and logs have other functions for what is in memory.
+    return (".json", ".jsonl", ".json.gz", ".jsonl.gz") + (
+        () if kind in ("items", "log") else ("rows", "frame")
+    )
+
+
+@pytest.mark.parametrize(("kind", "form"), [(kind, form) for kind in TABLES for form in _doors(kind)])
+@pytest.mark.parametrize("half", ["\ud800", "x\udfffy"])
+def test_half_of_a_surrogate_pair_in_a_table_is_read_with_another_character_and_told(
+    kind: str, form: str, half: str, tmp_path: Path
+) -> None:
+    read, name, others = TABLES[kind]
+    rows = [{name: "q1", **others}, {name: half, **others}]
+    (told,) = [n for n in read(_written(rows, form, tmp_path)).notes if kind_of(n) == "halves"]
+    start = "1 cell has half of a surrogate pair, which is no character, and is read with U+FFFD in its place"
+    assert told == f"{start}; the first is in column {name!r}, line 2"
+    if form == "frame":
+        return
+    keys = [{**row, half: "1"} for row in [{name: "q1", **others}, {name: "q2", **others}]]
+    told, *_ = [n for n in read(_written(keys, form, tmp_path)).notes if kind_of(n) == "halves"]
+    assert told == start.replace("cell", "name of a column")
+
+
+@pytest.mark.parametrize("form", [".json", ".jsonl", "rows", "frame"])
+def test_names_that_become_equal_without_their_halves_are_warned_of_or_refused(
+    form: str, tmp_path: Path
+) -> None:
+    rows = [{"item": f"q{half}", "score": 1, "cluster": "\ufffd"} for half in "\ud800\udfff"]
+    run = as_run(_written(rows, form, tmp_path))
+    assert list(run.items) == ["q\ufffd"]
+    (told,) = [n for n in run.notes if kind_of(n) == "halves"]
+    assert severity_of(told) == "warning"
+    assert told.endswith("texts that differ in nothing else are read as one (1 in column 'item')")
+    if form != "frame":
+        keys = [{**row, **dict.fromkeys("\ud800\udfff", 1)} for row in rows]
+        with pytest.raises(ValueError, match=r"each column once|must differ in more than half"):
+            as_run(_written(keys, form, tmp_path))
+
+
+def test_json_in_a_cell_that_spells_half_of_a_surrogate_pair_is_a_problem_or_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for column, cell in (("answers", ["\ud800", "A"]), ("scores", {"\ud800": {"depth": 1}})):
+        rows = pd.DataFrame({"debate": ["d"], "round": [1], "agent": ["a"], "vote": ["A"]})
+        rows.assign(**{column: json.dumps(cell)}).to_csv(path, index=False)
+        with pytest.raises(LogError, match=f"{column} must be text without half of a surrogate pair"):
+            read_log(path)
+    both = json.dumps(["x\ud800", "B"])
+    pd.DataFrame({"id": [1], "question": ["q"], "candidates": [both], "models": [both]}).to_csv(
+        path, index=False
+    )
+    (item,) = read_items(path)
+    assert item.candidates == item.models == ("x\ufffd", "B")
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+@pytest.mark.parametrize("column", ["candidates", "answers"])
+def test_lists_in_lists_in_a_cell_of_items_are_refused(column: str, depth: int, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    cells = {"id": "1", "question": "q", "candidates": '["x", "y"]', "answers": "A|B"}
+    pd.DataFrame([cells | {column: "[" * depth + "]" * depth}]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"must not be a list nested too deeply|must be") as caught:
+        read_items(path)
+    assert len(str(caught.value)) < 2000
 
 
 @pytest.mark.parametrize(("score", "wanted"), [("\ud800", "a number"), (10**400, "a number below 1e308")])
@@ -138,7 +232,9 @@ def test_a_study_of_too_many_seeds_or_of_lists_in_lists_is_refused(seeds: str, t
     path.write_text(
         f'seeds = {seeds}\nrules = ["fixed:2"]\nn_rounds = 3\ndebates = 20\n[[worlds]]\nname = "voter"\n'
     )
-    with pytest.raises(ValueError, match=r"study\.toml.*(seeds must be (<= 1000000|an integer)|nested too deeply)"):
+    with pytest.raises(
+        ValueError, match=r"study\.toml.*(seeds must be (<= 1000000|an integer)|nested too deeply)"
+    ):
         read_study(path)
 
 

@@ -346,6 +346,10 @@ WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "UTF-16": ("items.csv", lambda path: TABLE.to_csv(path, index=False, sep=";", encoding="utf-16")),
     "Excel": ("items.xlsx", lambda path: TABLE.to_excel(path, index=False)),
     "lines": ("items.jsonl", lambda path: TABLE.to_json(path, orient="records", lines=True)),
+    "packed document": (
+        "items.json.gz",
+        lambda path: path.write_bytes(gzip.compress(TABLE.to_json(orient="records").encode())),
+    ),
     "packed lines": ("items.ndjson.gz", lambda path: TABLE.to_json(path, orient="records", lines=True)),
     "JSON": ("items.json", lambda path: TABLE.to_json(path, orient="records")),
     "Parquet": ("items.parquet", lambda path: parquet(TABLE, path)),

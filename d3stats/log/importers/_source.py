@@ -227,14 +227,19 @@ def flat_text(value: Any, *, decode: bool = False) -> str:
     >>> flat_text([{"role": "user", "content": "Why?"}]), flat_text(True)
     ('Why?', 'true')
     """
-    if decode and isinstance(value, str):
-        value = json.loads(value)
+    try:
+        return _flat(json.loads(value) if decode and isinstance(value, str) else value)
+    except RecursionError:
+        raise ValueError("a text must not be a list nested too deeply") from None
+
+
+def _flat(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
-        turns = [flat_text(part.get("content") if isinstance(part, dict) else part) for part in value]
+        turns = [_flat(part.get("content") if isinstance(part, dict) else part) for part in value]
         numbered = [f"Turn {i}: {turn}" for i, turn in enumerate(turns, start=1) if turn]
         return "\n\n".join(numbered) if len(turns) > 1 else "".join(turns)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (bool, dict)) else str(value)
