@@ -768,26 +768,38 @@ def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) ->
     cells, cell = _numbered(t.debate * (int(t.round.max()) + 1) + t.round)
     if len(_different(cell * len(words) + place)) < len(cell) or len(words) < 3:
         return None
-    votes = np.full((len(cells), len(words)), -1, dtype=np.int64)
+    votes = np.full((len(cells), len(words)), -1, dtype=np.int32)
     votes[cell, place] = t.vote
     debate = cells // (int(t.round.max()) + 1)
     found = []
     for k, named in enumerate(words):
-        rest = np.sort(np.delete(votes, k, axis=1), axis=1)
-        width = rest.shape[1]
-        times = np.array([(rest == rest[:, [j]]).sum(axis=1) * (rest[:, j] >= 0) for j in range(width)])
-        top = times.max(axis=0)
-        first = np.argmax(times, axis=0)
-        winner = rest[np.arange(len(rest)), first]
-        alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
-        told = alone & (top >= 2) & (votes[:, k] >= 0)
-        split = told & (top < (rest >= 0).sum(axis=1))
+        told, _, same = _against_the_majority(votes[:_FIRST_CELLS], k)
+        if not same[told].all():
+            continue  # One vote against the majority is enough, and most agents have one among the first.
+        told, split, same = _against_the_majority(votes, k)
         n, n_told = len(_different(debate[split])), len(_different(debate[told]))
-        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and width >= 3
-        if enough and (votes[:, k] == winner)[told].all():
+        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and len(words) > 3
+        if enough and same[told].all():
             found.append((k, f"votes as the majority of the others all {n_told:,} times that they have one"))
     return found[0] if len(found) == 1 else None
 
+
+def _against_the_majority(votes: NDArray[np.int32], k: int) -> tuple[NDArray[np.bool_], ...]:
+    """Return where agent `k` votes and the others have a majority, where these also differ, and where it votes so.
+
+    `votes` has shape (rounds of debates, agents), -1 for none.
+    """
+    rest = np.sort(np.delete(votes, k, axis=1), axis=1)
+    times = np.array([(rest == rest[:, [j]]).sum(axis=1) * (rest[:, j] >= 0) for j in range(rest.shape[1])])
+    top = times.max(axis=0)
+    winner = rest[np.arange(len(rest)), np.argmax(times, axis=0)]
+    alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
+    told = alone & (top >= 2) & (votes[:, k] >= 0)
+    return told, told & (top < (rest >= 0).sum(axis=1)), votes[:, k] == winner
+
+
+_FIRST_CELLS = 4096
+"""Rounds of debates that are looked at first."""
 
 _CONTESTED = 40
 """Debates in which the others differ, from which on an agent that always votes as their majority is a column."""

@@ -792,7 +792,7 @@ def _refitted(fits: list[MixtureFit], sets: list[Floats], cells: Cells) -> list[
 def _refit(fit: MixtureFit, cells: Cells, sets: Floats) -> BetaBinomialMixture:
     """Refit to data sets; of none an empty batch."""
     if len(sets):
-        return refit(fit, cells, sets)
+        return refit(fit, cells, sets, n_starts=1)
     none = np.empty((0, fit.distribution.n_components))
     return BetaBinomialMixture(none, none, none)
 
