@@ -89,6 +89,7 @@ def fit(
             _show_counts(given, context, opened, figure, everything, as_json, as_latex)
             return
         t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
+        del opened  # the fit needs no texts
         report: RoundsReport = given(t, **({"n_boot": 0} if bayes else {}))
         result = report.bayes(rng=given.settings["rng"]) if bayes else report
     omitted = omitted_notes(passed_over)
