@@ -185,10 +185,14 @@ class VoteTable:
     @cached_property
     def contents(self) -> list[bytes]:
         """The votes of each debate, by round and agent's place among its agents, as one key."""
-        order = np.lexsort((self.agent, self.round, self.debate))
-        debate = self.debate[order]
-        rows = np.stack([self.round[order], self.vote[order]], axis=1).astype(np.int64)
-        ends = np.searchsorted(debate, np.arange(len(self) + 1)).tolist()
+        return self.first_contents(len(self))
+
+    def first_contents(self, n: int) -> list[bytes]:
+        """Return the `contents` of the first `n` debates."""
+        here = np.flatnonzero(self.debate < n)
+        order = here[np.lexsort((self.agent[here], self.round[here], self.debate[here]))]
+        rows = np.stack([self.round[order].astype(np.int32), self.vote[order].astype(np.int32)], axis=1)
+        ends = np.searchsorted(self.debate[order], np.arange(n + 1)).tolist()
         return [rows[a:b].tobytes() for a, b in pairwise(ends)]
 
 
@@ -765,29 +769,59 @@ def _copy_of_the_label(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> 
 
 
 def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> tuple[int, str] | None:
-    cells, cell = _numbered(t.debate * (int(t.round.max()) + 1) + t.round)
-    if len(_different(cell * len(words) + place)) < len(cell) or len(words) < 3:
+    if len(words) < 3:
         return None
-    votes = np.full((len(cells), len(words)), -1, dtype=np.int64)
-    votes[cell, place] = t.vote
-    debate = cells // (int(t.round.max()) + 1)
+    _, few = _by_cell(t, place, len(words), np.flatnonzero(t.debate < _FIRST_DEBATES))
+    # One vote against the majority is enough, and most agents have one among the first.
+    left = [k for k in range(len(words)) if few is None or _always_as_the_majority(few, k)]
+    if not left:
+        return None
+    debate, votes = _by_cell(t, place, len(words), np.arange(len(t.debate)))
+    if votes is None:
+        return None
     found = []
-    for k, named in enumerate(words):
-        rest = np.sort(np.delete(votes, k, axis=1), axis=1)
-        width = rest.shape[1]
-        times = np.array([(rest == rest[:, [j]]).sum(axis=1) * (rest[:, j] >= 0) for j in range(width)])
-        top = times.max(axis=0)
-        first = np.argmax(times, axis=0)
-        winner = rest[np.arange(len(rest)), first]
-        alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
-        told = alone & (top >= 2) & (votes[:, k] >= 0)
-        split = told & (top < (rest >= 0).sum(axis=1))
+    for k in left:
+        named = words[k]
+        told, split, same = _against_the_majority(votes, k)
         n, n_told = len(_different(debate[split])), len(_different(debate[told]))
-        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and width >= 3
-        if enough and (votes[:, k] == winner)[told].all():
+        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and len(words) > 3
+        if enough and same[told].all():
             found.append((k, f"votes as the majority of the others all {n_told:,} times that they have one"))
     return found[0] if len(found) == 1 else None
 
+
+def _by_cell(t: VoteTable, place: Ints, n_agents: int, turns: Ints) -> tuple[Ints, NDArray[np.int32] | None]:
+    """Return the debate and the votes of each round of a debate, -1 for none; no votes where an agent has two."""
+    last = int(t.round.max()) + 1
+    cells, cell = _numbered(t.debate[turns] * last + t.round[turns])
+    if len(_different(cell * n_agents + place[turns])) < len(cell):
+        return cells, None
+    votes = np.full((len(cells), n_agents), -1, dtype=np.int32)
+    votes[cell, place[turns]] = t.vote[turns]
+    return cells // last, votes
+
+
+def _always_as_the_majority(votes: NDArray[np.int32], k: int) -> bool:
+    told, _, same = _against_the_majority(votes, k)
+    return bool(same[told].all())
+
+
+def _against_the_majority(votes: NDArray[np.int32], k: int) -> tuple[NDArray[np.bool_], ...]:
+    """Return where agent `k` votes and the others have a majority, where these also differ, and where it votes so.
+
+    `votes` has shape (rounds of debates, agents), -1 for none.
+    """
+    rest = np.sort(np.delete(votes, k, axis=1), axis=1)
+    times = np.array([(rest == rest[:, [j]]).sum(axis=1) * (rest[:, j] >= 0) for j in range(rest.shape[1])])
+    top = times.max(axis=0)
+    winner = rest[np.arange(len(rest)), np.argmax(times, axis=0)]
+    alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
+    told = alone & (top >= 2) & (votes[:, k] >= 0)
+    return told, told & (top < (rest >= 0).sum(axis=1)), votes[:, k] == winner
+
+
+_FIRST_DEBATES = 256
+"""Debates that are looked at first, because they often settle what all show."""
 
 _CONTESTED = 40
 """Debates in which the others differ, from which on an agent that always votes as their majority is a column."""
@@ -1406,8 +1440,10 @@ def _runs_identical(t: VoteTable) -> str:
 
 
 def _debates_identical(t: VoteTable) -> str:
-    few = len(t) < _SOME or len(_different(t.agent)) < 2 or not t.cast.any()
-    if few or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
+    if len(t) < _SOME or len(_different(t.agent)) < 2 or not t.cast.any():
+        return ""
+    few = min(len(t), _FIRST_DEBATES)
+    if len(set(t.first_contents(few))) > 1 or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
         return ""
     return (
         f"all {len(t):,} debates have identical votes; check that the rows differ, and that replies did "

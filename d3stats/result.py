@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -122,6 +122,25 @@ class Gate:
 
     def __str__(self) -> str:
         return f"{self.outcome.capitalize()}: {self.claim} ({self.found})"
+
+
+class TablesOnDemand(Mapping[str, pd.DataFrame]):
+    """Tables by their titles; each is made when it is first read, because some take seconds and few are printed."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], pd.DataFrame]]) -> None:
+        self._makers = makers
+        self._made: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, title: str) -> pd.DataFrame:
+        if title not in self._made:
+            self._made[title] = self._makers[title]()
+        return self._made[title]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def _one_limit(at_least: float | None, at_most: float | None) -> float:

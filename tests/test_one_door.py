@@ -128,6 +128,56 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 """Each public function that reads a log, and what is compared of its result."""
 
+SILENT = {
+    "d3stats.gap_posterior": "reads scores, and returns the laws alone",
+    "d3stats.signed_gap_posterior": "reads scores, and returns the laws alone",
+    "d3stats.scores": "reads scores, which a row has beside a vote",
+    "d3stats.planning.score_gaps": "reads scores, and returns a table alone",
+    "d3stats.stopping.rounds_of": "plays the rounds and returns no result",
+    "d3stats.stopping.batch_rounds": "plays the rounds and returns no result",
+    "d3stats.rank": "refuses a vote for none of both and no tie",
+    "d3stats.bias": "refuses a vote for none of both and no tie",
+    "d3stats.position_bias": "refuses a vote for none of both and no tie",
+    "d3stats.inference.as_pairwise": "refuses a vote for none of both and no tie",
+    "d3stats.inference.bias.as_judgments": "refuses a vote for none of both and no tie",
+    "d3stats.inference.bias.each_judge": "refuses a vote for none of both and no tie",
+}
+"""Functions that say nothing of votes that state an answer in other words."""
+
+
+def notes_of(result: Any) -> list[str]:
+    """Collect the notes of a result, or of each of several."""
+    if isinstance(result, list):
+        return [note for each in result for note in notes_of(each)]
+    if isinstance(result, pd.DataFrame):
+        return list(result.attrs.get("notes", ()))
+    return [str(note) for note in getattr(result, "notes", ())]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in FUNCTIONS if name.startswith("d3stats.") and name not in SILENT)
+)
+def test_every_result_warns_of_votes_that_state_an_answer(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = debates_table()
+    stated = table.index % 11 == 0
+    table.loc[stated, "vote"] = "The answer is " + table.loc[stated, "label"] + "."
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_dict("records")), encoding="utf-8")
+    room, _, function = name.rpartition(".")
+    module, results = importlib.import_module(room), []
+    original = getattr(module, function)
+
+    def kept(*args: Any, **options: Any) -> Any:
+        results.append(original(*args, **options))
+        return results[-1]
+
+    monkeypatch.setattr(module, function, kept)
+    FUNCTIONS[name](str(path))
+    assert any("The answer is" in note for note in notes_of(results))
+
+
 NO_LOG = {
     "d3stats.count": "counts files one by one",
     "d3stats.count_log": "counts files in chunks",

@@ -64,7 +64,7 @@ def calibrate(
         out.write_text(fit.to_toml(), encoding="utf-8")
     if figure is not None:
         save_figure(fit.plot, figure)
-    notes = [*log.remarks(), *fit.untold, *omitted_notes(passed_over)]
+    notes = [*fit.untold, *omitted_notes(passed_over)]
     if as_json:
         found = {
             "world": fit.world.name,

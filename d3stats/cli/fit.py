@@ -89,6 +89,7 @@ def fit(
             _show_counts(given, context, opened, figure, everything, as_json, as_latex)
             return
         t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
+        del opened  # the fit needs no texts
         report: RoundsReport = given(t, **({"n_boot": 0} if bayes else {}))
         result = report.bayes(rng=given.settings["rng"]) if bayes else report
     omitted = omitted_notes(passed_over)
@@ -121,7 +122,7 @@ def _show_counts(
     why = "must come with the log itself, because counts do not tell which debates share a question"
     refuse_unused(context, why, "--round", "--bayes", "--level", "--n-boot", "--missing")
     found = fit_rounds(opened, n_components=given.settings["n_components"], rng=given.settings["rng"])
-    notes = [*opened.value.notes, *omitted_notes(left_out(opened.value.problems))]
+    notes = omitted_notes(left_out(opened.value.problems))
     if figure is not None:
         save_figure(found.plot, figure)
     whole = found.to_frame()

@@ -180,13 +180,16 @@ def print_result(
     print_answer(found._answer())
     took = print_warnings(every, everything=everything)
     say()
-    drawn = list((found._shown() if shown is None else shown).items())
-    further = drawn[found._n_main :]
+    tables_by_title = found._shown() if shown is None else shown
+    titles = list(tables_by_title)
+    further = titles[found._n_main :]
     if caption := found._title():
         print_text(caption)
         say()
-    for title, frame in drawn if everything else drawn[: found._n_main]:
-        print_table(*table_of(title if everything or found._n_main > 1 else "", frame))
+    for title in titles if everything else titles[: found._n_main]:
+        # A table that is not printed is not made.
+        heading = title if everything or found._n_main > 1 else ""
+        print_table(*table_of(heading, tables_by_title[title]))
     for table in tables:
         print_table(*table)
     print_some_notes(

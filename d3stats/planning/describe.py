@@ -18,11 +18,11 @@ from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats._words import counted, percent, said_p, verb
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
-from d3stats.models.mixtures.rounds import SAME_DEBATES, Drift, RoundsFit, fit_rounds, rounds_drift
+from d3stats.models.mixtures.rounds import SAME_DEBATES, Drift, RoundsFit, Scale, fit_rounds, rounds_drift
 from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import RatioColumns, absent_note, with_turns
-from d3stats.result import Result
+from d3stats.result import Result, TablesOnDemand
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
@@ -76,7 +76,7 @@ class RoundsReport(Result):
     @property
     def headline(self) -> str:
         """The chance of a right vote in the first and in the last round, with limits."""
-        table = self._round_table.to_dict("records")
+        table = self._rounds(()).to_dict("records")
         said = [
             f"{percent(row['mean'], row['mean_low'], row['mean_high'])} in round {row['round']}"
             for row in (table if len(table) == 1 else (table[0], table[-1]))
@@ -112,7 +112,7 @@ class RoundsReport(Result):
         )
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {"rounds": self._round_table, "counts": self.counts()}
+        return TablesOnDemand({"rounds": lambda: self._round_table, "counts": self.counts})
 
     def _document(self) -> dict[str, Any]:
         return {
@@ -123,7 +123,7 @@ class RoundsReport(Result):
         }
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
-        table, counts = self._round_table, self.counts()
+        narrow, counts = self._rounds(("pmf",)), self.counts()
         asked = self.trajectories.counts("wrong").to_frame()
         votes = (asked["trials"] * asked["weight"]).groupby(asked["round"]).sum()
 
@@ -155,15 +155,17 @@ class RoundsReport(Result):
         seen: dict[str, list[str]] = {"round": [str(r) for r in counts.index]}
         seen |= {str(number): [f"{n}" for n in counts[number]] for number in counts}
         seen["missing votes"] = [
-            f"{n:,} of {int(votes[r]):,}" for r, n in zip(table["round"], table["missing_votes"], strict=True)
+            f"{n:,} of {int(votes[r]):,}"
+            for r, n in zip(narrow["round"], narrow["missing_votes"], strict=True)
         ]
-        return {
-            "Rounds": cells(table, main),
-            "Spread between debates, and latent distances": cells(table, wide),
-            "Debates with 0, 1, 2, ... right votes (a missing vote is not right)": pd.DataFrame(
-                seen, dtype=object
-            ),
-        }
+        numbers = "Debates with 0, 1, 2, ... right votes (a missing vote is not right)"
+        return TablesOnDemand(
+            {
+                "Rounds": lambda: cells(narrow, main),
+                "Spread between debates, and latent distances": lambda: cells(self._round_table, wide),
+                numbers: lambda: pd.DataFrame(seen, dtype=object),
+            }
+        )
 
     def counts(self) -> pd.DataFrame:
         """Debates by number of correct votes: one row per round in which there are votes, one column per number.
@@ -202,6 +204,10 @@ class RoundsReport(Result):
 
     @property
     def _round_table(self) -> pd.DataFrame:
+        return self._rounds(("pmf", "latent"))
+
+    def _rounds(self, scales: tuple[Scale, ...]) -> pd.DataFrame:
+        """Return the table of rounds, with the distances on these scales: latent ones take seconds."""
         t = self.trajectories
         absent = t.panel[:, None] * t.had_turns().any(axis=2) - (t.votes != MISSING).sum(axis=2)
         frame = pd.DataFrame(
@@ -218,9 +224,10 @@ class RoundsReport(Result):
             frame[name] = here["estimate"]
             frame[f"{name}_low"], frame[f"{name}_high"] = here["low"], here["high"]
         frame = frame.join(self._accuracy)
-        moved = self.drift.ks()
-        frame["ks_debates"] = moved[moved["scale"] == "pmf"].set_index("round")["debates"].astype("Int64")
-        for scale in ("pmf", "latent"):
+        moved = self.drift.ks(scales)
+        if "pmf" in scales:
+            frame["ks_debates"] = moved[moved["scale"] == "pmf"].set_index("round")["debates"].astype("Int64")
+        for scale in scales:
             here = moved[moved["scale"] == scale].set_index("round")
             frame[f"ks_{scale}"] = here["ks"]
             for column in ("noise", "low", "high"):

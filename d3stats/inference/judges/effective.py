@@ -14,7 +14,7 @@ eigenvalue for panels of judges). Westfall and Young (1993), Resampling-Based Mu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -185,7 +185,7 @@ def effective_jurors(
     found = effective_of(cast, right, kept.cluster, kept.raters, level, n_permutations, as_rng(rng))
     if isinstance(found, str):
         raise ValueError(f"ratings must have two jurors to compare; {found}")
-    return found
+    return replace(found, notes=(*table.notes, *found.notes))
 
 
 def effective_of(

@@ -46,6 +46,7 @@ from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_tot
 from d3stats.resampling.degrees import changed_degrees, degrees_of_freedom, mean_error, too_unequal
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, log_or_array
+from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -256,7 +257,7 @@ def martingale_test(
     tables = {key: pd.DataFrame([row for one in found for row in one[key]]) for key in found[0]}
     return MartingaleTest(
         **tables,
-        notes=_notes(data, n_clusters, found),
+        notes=(*(log.remarks() if isinstance(log, Trajectories) else ()), *_notes(data, n_clusters, found)),
         panel=data.panel,
         n_debates=len(np.unique(data.debate)),
         n_clusters=n_clusters,

@@ -289,7 +289,8 @@ def climb(
                 value = new_value
                 if small and damping < 1e-3:
                     break
-                damping = max(damping * 0.1, 1e-14)
+                # Falling by a tenth, it is too small for the next step on a ridge, and has to rise again.
+                damping = max(damping * 0.3, 1e-14)
             else:
                 damping = max(damping * 10.0, 1e-3)
                 if (small and damping > 1e3) or damping > 1e16:

@@ -170,6 +170,8 @@ class RoundsFit(Result):
     panel : int
         The number of votes at which distances and majorities are taken: the full panel of all rounds together
         (:attr:`d3stats.counts.Counts.panel`).
+    log_notes : tuple of str
+        What the log says of itself, above all warnings of votes that were not read as they were meant.
 
     Examples
     --------
@@ -190,6 +192,7 @@ class RoundsFit(Result):
     rounds: tuple[int, ...]
     fits: tuple[MixtureFit, ...]
     panel: int
+    log_notes: tuple[str, ...] = ()
 
     def __getitem__(self, round_number: int) -> MixtureFit:
         if round_number not in self.rounds:
@@ -215,13 +218,13 @@ class RoundsFit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fits
-        """Which rounds have no distance, and which fits lie on the boundary."""
+        """What the log says of itself, which rounds have no distance, and which fits lie on the boundary."""
         fits = zip(self.rounds, self.fits, strict=True)
         found = [f"round {r}: on the boundary, {'; '.join(f.boundary)}" for r, f in fits if f.boundary]
         if np.isnan(self.ks()).any():
             apart = "no distance between rounds with different numbers of debates"
             found.append(f"{apart}; rounds_drift uses the debates with votes in both")
-        return tuple(found)
+        return (*self.log_notes, *found)
 
     @property
     def headline(self) -> str:
@@ -341,16 +344,17 @@ def fit_rounds(
     >>> fit_rounds(rc, n_components=1).ks().round(4).tolist()
     [0.0755]
     """
-    log = None
+    log: Trajectories | None = None
+    log_notes: tuple[str, ...] = ()
     if not isinstance(rounds, RoundCounts):
         source = open(rounds, **reading)
         if source.kind == "counts":
-            rounds = source.counts(source.value.missing)
+            rounds, log_notes = source.counts(source.value.missing), source.value.notes
         else:
             log = log_or_array(source if source.kind != "values" else rounds)
             if not isinstance(log, Trajectories):
                 raise TypeError(f"rounds must be a RoundCounts or a log; got {type(rounds).__name__}")
-            rounds = log.counts()
+            rounds, log_notes = log.counts(), log.remarks()
     else:
         open(rounds, **reading)  # refuses settings of reading, because counts are not read
     cast = rounds.keys[:, 2] > 0
@@ -373,7 +377,7 @@ def fit_rounds(
         rng=rng,
     )
     fits = tuple(batch[i] for i in range(len(batch)))
-    fit = RoundsFit(tuple(int(r) for r in numbers), fits, rounds.pooled().panel)
+    fit = RoundsFit(tuple(int(r) for r in numbers), fits, rounds.pooled().panel, log_notes)
     if log is None:
         return fit
     successes, trials = (votes[:, numbers - 1] for votes in log.successes_trials())
@@ -792,7 +796,7 @@ def _refitted(fits: list[MixtureFit], sets: list[Floats], cells: Cells) -> list[
 def _refit(fit: MixtureFit, cells: Cells, sets: Floats) -> BetaBinomialMixture:
     """Refit to data sets; of none an empty batch."""
     if len(sets):
-        return refit(fit, cells, sets)
+        return refit(fit, cells, sets, n_starts=1)
     none = np.empty((0, fit.distribution.n_components))
     return BetaBinomialMixture(none, none, none)
 

@@ -72,7 +72,7 @@ class Calibration(Result):
         pilots of the same size drawn from the calibrated world. The parameters were fitted to the same pilot,
         so these p-values tend to be too large: a small one means more than a large one.
     untold : tuple of str
-        Limits of the pilot.
+        What its log says of the pilot, and its limits.
     n_debates, n_questions, n_rounds : int
         Numbers of debates, questions and rounds of the pilot.
 
@@ -594,7 +594,11 @@ def _result(
         llf=fit.llf,
         j_test=fit.j_test,
         checks=checks,
-        untold=(*remarks, *_untold_by_pilot(world, space.free, pilot, seen, checks, n_rep)),
+        untold=(
+            *pilot.remarks(),
+            *remarks,
+            *_untold_by_pilot(world, space.free, pilot, seen, checks, n_rep),
+        ),
         n_debates=pilot.n_debates,
         n_questions=len(np.unique(seen.cluster)),
         n_rounds=pilot.n_rounds,
