@@ -179,7 +179,7 @@ def _jsonable(value: Any) -> Any:
 class Halves:
     """Cells and names of columns with half of a surrogate pair, which JSON and Python can spell and no file can hold.
 
-    They are read with U+FFFD in its place. Texts that become equal by this are counted for each column.
+    Each half is read as U+FFFD. Texts that become equal by this are counted for each column.
     """
 
     def __init__(self) -> None:

@@ -218,7 +218,7 @@ class RoundsFit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fits
-        """What the log says of itself, which rounds have no distance, and which fits lie on the boundary."""
+        """Notes on the log, the rounds that have no distance, and the fits that lie on the boundary."""
         fits = zip(self.rounds, self.fits, strict=True)
         found = [f"round {r}: on the boundary, {'; '.join(f.boundary)}" for r, f in fits if f.boundary]
         if np.isnan(self.ks()).any():
