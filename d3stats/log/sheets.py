@@ -260,7 +260,7 @@ def whole_frame(table: pd.DataFrame | Sequence[Mapping[Any, Any]]) -> tuple[pd.D
             odd = [isinstance(cell, str) and cell in forms for cell in cells]
             found.count(name, [line for line, is_odd in enumerate(odd, start=1) if is_odd])
             read = [forms[cell] if is_odd else cell for cell, is_odd in zip(cells, odd, strict=True)]
-            made.isetitem(k, pd.Series(read, index=frame.index, dtype=object))
+            made.isetitem(k, np.fromiter(read, dtype=object, count=len(read)))
     if of_rows:
         made = made.infer_objects()
     notes = found.notes()
