@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +29,15 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import Coded
 from d3stats.log.numbers import with_points
 from d3stats.log.problems import KINDS, Problem
-from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
+from d3stats.log.sheets import (
+    Sheet,
+    cell_text,
+    has_field,
+    header_note,
+    is_header,
+    one_word_row,
+    without_headers,
+)
 from d3stats.log.wide import is_wide_log
 from d3stats.note import MISSING_VALUES, Note, Severity, unread
 from d3stats.values import MISSING_WORDS, is_missing_word, name_text
@@ -199,6 +207,9 @@ def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
     return replace(sheet, columns=columns), notes
 
 
+_NESTED = (Mapping, list, set, np.ndarray)
+
+
 def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Do the same in the text columns of a data frame."""
     frame, notes = _without_headers(frame)
@@ -207,7 +218,13 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         cells = frame[name]
         if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
             continue
-        texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
+        nested = pd.api.types.is_object_dtype(cells.dtype) and any(
+            isinstance(cell, _NESTED) for cell in cells
+        )
+        if nested:  # as a file holds it
+            cells = cells.map(lambda cell: cell_text(cell) if isinstance(cell, _NESTED) else cell)
+            changed[name] = cells
+        texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
         forms, said = with_points(str(name), texts, True)
         notes += said
         if forms:

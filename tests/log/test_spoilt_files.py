@@ -90,6 +90,19 @@ def test_half_of_a_surrogate_pair_in_a_table_is_read_with_another_character_and_
     assert told == start.replace("cell", "name of a column")
 
 
+@pytest.mark.parametrize("kind", ["run", "ratings", "judgments of pairs", "verdicts in both orders"])
+@pytest.mark.parametrize("name", [["q"], {"a": 1}])
+def test_a_list_or_object_as_a_name_is_the_same_name_in_memory_as_in_a_file(
+    kind: str, name: object, tmp_path: Path
+) -> None:
+    read, column, others = TABLES[kind]
+    rows = [{column: "q1", **others}, {column: name, **others}]
+    tables = [read(_written(rows, form, tmp_path)) for form in (".json", "rows", "frame")]
+    items = [list(table.clusters if kind == "judgments of pairs" else table.items) for table in tables]
+    assert items[0] == items[1] == items[2]
+    assert json.dumps(name) in items[0]
+
+
 @pytest.mark.parametrize("form", [".json", ".jsonl", "rows", "frame"])
 def test_names_that_become_equal_without_their_halves_are_warned_of_or_refused(
     form: str, tmp_path: Path
