@@ -61,12 +61,15 @@ def test_new_inputs_of_every_kind_are_read_or_refused(
     assert min(found["read"], found["told"], found["refused"]) > 0.15 * found.total(), found
 
 
-@pytest.mark.parametrize("number", [1058, 1135, 1353, 1999])
-def test_rows_that_a_file_does_not_hold_or_that_the_reader_tells_about_are_not_lost(
-    study: dict[str, ModuleType], tmp_path: Path, number: int
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [*(("log, packed by gzip", number) for number in (1058, 1135, 1353, 1999)), ("log, CSV or TSV", 262)],
+)
+def test_rows_that_a_file_does_not_hold_or_that_the_reader_tells_about_are_not_lost_or_doubled(
+    study: dict[str, ModuleType], tmp_path: Path, kind: str, number: int
 ) -> None:
-    """A header and a blank row that are longer than the names, in JSON; a carriage return that parts a row of CSV."""
-    outcome = study["run"].tried("log, packed by gzip", number, tmp_path)
+    """A header and a blank row longer than the names, in JSON; a carriage return and a row of spaces in CSV."""
+    outcome = study["run"].tried(kind, number, tmp_path)
     assert (outcome.why, outcome.lost, outcome.doubled) == ("", 0, 0)
 
 

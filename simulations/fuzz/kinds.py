@@ -323,7 +323,10 @@ def log_table(*endings: str, damaged: float = 0.4) -> Callable[[Rng, Path], Read
         touched = sum(origin is None for origin in new.origin) + len(held) - len(new.rows)
         read = log.n_records + headers
         lost = max(0, written - read) + max(0, rest - touched)
-        doubled = max(0, read - written) + max(0, -rest)
+        blank = min(
+            len(held) - written, log.n_left_out
+        )  # a row of spaces is a record that is told as left out
+        doubled = max(0, read - written - blank) + max(0, -rest)
         true = {
             int(ROWS[k][6]): (ROWS[k][0], int(ROWS[k][1]), ROWS[k][2], ROWS[k][3])
             for k in new.origin
