@@ -185,9 +185,9 @@ class VoteTable:
     @cached_property
     def contents(self) -> list[bytes]:
         """The votes of each debate, by round and agent's place among its agents, as one key."""
-        return self.first_contents(len(self))
+        return self._first_contents(len(self))
 
-    def first_contents(self, n: int) -> list[bytes]:
+    def _first_contents(self, n: int) -> list[bytes]:
         """Return the `contents` of the first `n` debates."""
         here = np.flatnonzero(self.debate < n)
         order = here[np.lexsort((self.agent[here], self.round[here], self.debate[here]))]
@@ -1443,7 +1443,7 @@ def _debates_identical(t: VoteTable) -> str:
     if len(t) < _SOME or len(_different(t.agent)) < 2 or not t.cast.any():
         return ""
     few = min(len(t), _FIRST_DEBATES)
-    if len(set(t.first_contents(few))) > 1 or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
+    if len(set(t._first_contents(few))) > 1 or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
         return ""
     return (
         f"all {len(t):,} debates have identical votes; check that the rows differ, and that replies did "
