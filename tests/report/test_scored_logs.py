@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 from typer.testing import CliRunner
 
 import d3stats
@@ -37,6 +38,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("without_pictures")
+@sampled("log", SIDES.values(), [2], indirect=True)
 def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
     page = d3stats.report(log, n_boot=20)
     (part,) = next(section for section in page.sections if section.key == "scores").parts
@@ -56,6 +58,7 @@ def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...],
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_page_of_votes_at_the_end_replays_the_protocols_own_rule_and_folds_its_strata(
     tmp_path: Path,
 ) -> None:
