@@ -104,7 +104,7 @@ CASES: dict[str, list[str]] = {
 }
 """Each command on small inputs; demo has none, so it is slow."""
 
-LONG = {"report log.jsonl turns.csv --n-boot 20 --overwrite", "fit ragged.csv --n-boot 10"}
+LATER = {"report log.jsonl turns.csv --n-boot 20 --overwrite", "fit ragged.csv --n-boot 10"}
 """Cases that are tried when slow tests run; each has another case of its command beside it."""
 
 DRIVER = """
@@ -303,7 +303,7 @@ def cases(request: pytest.FixtureRequest) -> list[list[str]]:
     lines = [*first, *(line for name in COMMANDS if name != "debate" for line in CASES[name])]
     helps = [[name, "--help"] for name in COMMANDS]
     if not _slow_ones_run(request):
-        lines = [line for line in lines if line not in LONG]
+        lines = [line for line in lines if line not in LATER]
     return [["--help"], *helps, *[shlex.split(line) for line in lines]]
 
 

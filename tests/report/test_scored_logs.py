@@ -58,7 +58,6 @@ def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...],
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.usefixtures("without_pictures")
 def test_a_page_of_votes_at_the_end_replays_the_protocols_own_rule_and_folds_its_strata(
     tmp_path: Path,
 ) -> None:
