@@ -158,13 +158,13 @@ def with_the_first_side_only(request: Request) -> Request:
 )
 def test_an_agent_that_sees_too_little_breaks_the_law(wiring: Any, where: str) -> None:
     protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
-    wired = distances(played(protocol, LOUD, 300, 5, first="A", wiring=wiring), loud_twin(), skip=("tokens",))
+    wired = distances(played(protocol, LOUD, 500, 5, first="A", wiring=wiring), loud_twin(), skip=("tokens",))
     assert where in far(wired)
 
 
 def test_with_the_right_wiring_the_same_comparison_is_quiet() -> None:
     protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
-    ours = played(protocol, LOUD, 300, 5, first="A")
+    ours = played(protocol, LOUD, 500, 5, first="A")
     assert not far(distances(ours, loud_twin()))
 
 
