@@ -1559,7 +1559,12 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     known = ~np.isnan(tokens)
     if len(_different(debate[known])) < _SOME:
         return ""
-    columns = {"debate": debate[known], "round": played[known], "agent": agent[known], "tokens": tokens[known]}
+    columns = {
+        "debate": debate[known],
+        "round": played[known],
+        "agent": agent[known],
+        "tokens": tokens[known],
+    }
     few = columns["debate"] < _FIRST
     first = {name: values[few] for name, values in columns.items()}
     left = [keys for keys in (["debate"], ["debate", "agent"]) if not _falls(first, keys)]
