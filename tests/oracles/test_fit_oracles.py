@@ -110,9 +110,8 @@ def test_em_and_lbfgs_find_the_interior_mixture_of_the_direct_method(name: str, 
     same_optimum(fitted(name, method), fitted(name))
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if "debate" in name else slow) for name in INTERIOR]
-)
+@slow
+@pytest.mark.parametrize("name", INTERIOR)
 def test_em_has_the_known_parameters_when_it_is_given_the_time(name: str) -> None:
     fit, truth = fitted(name, "em", tol=1e-16, max_iter=100_000), INTERIOR[name]
     assert fit.distribution.weight[1] == pytest.approx(float(truth["w"]), rel=1e-6)

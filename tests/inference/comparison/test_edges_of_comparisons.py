@@ -1,0 +1,25 @@
+"""Comparisons at the edges: an effect beyond certainty, a plan with its correlation, and runs that never differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from d3stats.inference import paired_difference
+from d3stats.inference.comparison.power import Design, power, sample_size
+
+
+def test_an_effect_beyond_certainty_is_an_answer_that_is_always_right() -> None:
+    rated = Design(accuracy=0.95, correlation=0.3)
+    assert rated.discordance_at(0.2) == 0.2
+    assert rated.discordance_at(0.05) == pytest.approx(0.05)
+
+
+def test_a_plan_shows_the_correlation_of_a_question_where_it_has_several_items() -> None:
+    assert "icc 0.2" in power(0.1, 50, sd=1.0, cluster_size=4, icc=0.2).summary()
+    assert "icc" not in sample_size(0.1, sd=1.0).summary()
+
+
+def test_a_relative_gain_without_limits_says_why() -> None:
+    alike = paired_difference([1, 0, 1, 1], [1, 0, 1, 1]).relative()
+    assert (alike.low, alike.high, alike.kind) == (None, None, "none")
+    assert alike.note
