@@ -154,6 +154,7 @@ def notes_of(result: Any) -> list[str]:
     return [str(note) for note in getattr(result, "notes", ())]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(
     "name", sorted(name for name in FUNCTIONS if name.startswith("d3stats.") and name not in SILENT)
 )
