@@ -299,3 +299,9 @@ def test_a_vote_that_is_no_answer_but_a_word_is_warned_of(word: str, form: str, 
     write()
     (told,) = [note for note in count(path).notes if note.startswith("WARNING")]
     assert repr(word) in told
+
+
+def test_a_sheet_is_refused_where_no_file_is_a_workbook(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("debate,round,agent,vote,label\nd,1,x,A,A\n")
+    with pytest.raises(ValueError, match="sheet must be left out for files that are no workbooks; got 'one'"):
+        count(tmp_path / "a.csv", sheet="one")

@@ -24,9 +24,9 @@ SAMRE = protocol_from_text("samre:jurors=3")
 @pytest.mark.parametrize("name", sorted(protocols()))
 def test_every_protocol_runs_to_a_verdict_and_its_log_is_clean(name: str, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    report = debate(protocol_from_text(name), pairs(6), Chancy(failing=0.2), log)
-    assert (report.closed, report.stopped) == (6, None)
-    assert len(of_type(log, "verdict")) == len(of_type(log, "item")) == 6
+    report = debate(protocol_from_text(name), pairs(3), Chancy(failing=0.2), log)
+    assert (report.closed, report.stopped) == (3, None)
+    assert len(of_type(log, "verdict")) == len(of_type(log, "item")) == 3
     assert len(set(turns(log))) == len(of_type(log, "turn")) == report.calls
     assert defects(log) == []
 

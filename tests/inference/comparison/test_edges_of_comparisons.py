@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from d3stats.estimate import Estimate
 from d3stats.inference import paired_difference
 from d3stats.inference.comparison.power import Design, power, sample_size
+from d3stats.inference.comparison.strata import Labels, by_stratum
 
 
 def test_an_effect_beyond_certainty_is_an_answer_that_is_always_right() -> None:
@@ -23,3 +26,16 @@ def test_a_relative_gain_without_limits_says_why() -> None:
     alike = paired_difference([1, 0, 1, 1], [1, 0, 1, 1]).relative()
     assert (alike.low, alike.high, alike.kind) == (None, None, "none")
     assert alike.note
+
+
+def test_a_stratum_is_compared_with_no_difference_unless_told_otherwise() -> None:
+    rng = np.random.default_rng(1)
+    labels, cluster = Labels.of(["a", "b"] * 40), np.arange(80)
+    first = rng.integers(0, 2, 80)
+    second = np.where(rng.random(80) < 0.3, 1, first)
+
+    def measure(rows: np.ndarray) -> list[Estimate]:
+        return [paired_difference(first[rows], second[rows], cluster[rows]).difference]
+
+    (plain,), (zero,) = (by_stratum(labels, cluster, measure, **how) for how in ({}, {"null": 0.0}))
+    assert plain.to_frame().equals(zero.to_frame())

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from d3stats import BetaBinomialMixture, fit_beta_binomial_mixture
+from d3stats.counts import Counts
+from d3stats.models.mixtures.fit import likelihood_ratio_test
 from d3stats.models.mixtures.result import MixtureFit
 from d3stats.models.mixtures.rounds import rounds_drift
 
@@ -47,3 +49,11 @@ def test_laws_are_numbers_with_a_point() -> None:
 def test_drift_is_of_two_tables_of_one_shape(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     with pytest.raises(ValueError, match=r"must share a shape \(debates, rounds\)"):
         rounds_drift(np.ones(shapes[0], dtype=int), np.full(shapes[1], 3), n_boot=0)
+
+
+def test_a_test_of_one_binomial_speaks_of_debates_that_differ() -> None:
+    counts = Counts.from_columns([0, 1, 2, 3], [3] * 4, weights=[9, 4, 5, 9])
+    binomial = likelihood_ratio_test(counts, null_family="binomial", n_boot=19, rng=1)
+    two = likelihood_ratio_test(counts, n_boot=19, rng=1)
+    assert binomial.headline.startswith("Debates that differ in their chance of a right vote")
+    assert two.headline.startswith("A second kind of debates")
