@@ -185,9 +185,9 @@ class VoteTable:
     @cached_property
     def contents(self) -> list[bytes]:
         """The votes of each debate, by round and agent's place among its agents, as one key."""
-        return self.first_contents(len(self))
+        return self._first_contents(len(self))
 
-    def first_contents(self, n: int) -> list[bytes]:
+    def _first_contents(self, n: int) -> list[bytes]:
         """Return the `contents` of the first `n` debates."""
         here = np.flatnonzero(self.debate < n)
         order = here[np.lexsort((self.agent[here], self.round[here], self.debate[here]))]
@@ -1443,7 +1443,7 @@ def _debates_identical(t: VoteTable) -> str:
     if len(t) < _SOME or len(_different(t.agent)) < 2 or not t.cast.any():
         return ""
     few = min(len(t), _FIRST_DEBATES)
-    if len(set(t.first_contents(few))) > 1 or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
+    if len(set(t._first_contents(few))) > 1 or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
         return ""
     return (
         f"all {len(t):,} debates have identical votes; check that the rows differ, and that replies did "
@@ -1557,12 +1557,20 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     ''
     """
     known = ~np.isnan(tokens)
-    if len(np.unique(debate[known])) < _SOME:
+    if len(_different(debate[known])) < _SOME:
         return ""
-    rows = pd.DataFrame({"debate": debate, "round": played, "agent": agent, "tokens": tokens})[known]
-    for keys in (["debate"], ["debate", "agent"]):
-        if _falls(rows[rows["debate"] < _FIRST], keys) or _falls(rows, keys):
-            continue
+    columns = {
+        "debate": debate[known],
+        "round": played[known],
+        "agent": agent[known],
+        "tokens": tokens[known],
+    }
+    few = columns["debate"] < _FIRST
+    first = {name: values[few] for name, values in columns.items()}
+    left = [keys for keys in (["debate"], ["debate", "agent"]) if not _falls(first, keys)]
+    left = [keys for keys in left if not _falls(columns, keys)]
+    rows = pd.DataFrame(columns if left else {})
+    for keys in left:
         each = rows.sort_values(["round", "tokens"]).groupby(keys)["tokens"].agg(["first", "last", "size"])
         each = each[each["size"] > 1]
         several = len(each.index.get_level_values("debate").unique())
@@ -1580,10 +1588,10 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     return ""
 
 
-def _falls(rows: pd.DataFrame, keys: list[str]) -> bool:
-    tokens = rows["tokens"].to_numpy()
-    by = [rows[name].to_numpy() for name in keys]
-    order = np.lexsort((tokens, rows["round"].to_numpy(), *reversed(by)))
+def _falls(columns: Mapping[str, NDArray[Any]], keys: list[str]) -> bool:
+    tokens = columns["tokens"]
+    by = [columns[name] for name in keys]
+    order = np.lexsort((tokens, columns["round"], *reversed(by)))
     falls = np.diff(tokens[order]) < 0
     for codes in by:
         falls &= codes[order][1:] == codes[order][:-1]

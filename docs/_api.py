@@ -332,9 +332,11 @@ def _tree(module: str) -> ast.Module:
 def _class_bodies(module: str) -> dict[str, list[list[ast.stmt]]]:
     """Return the bodies of the classes of a module by name."""
     found: dict[str, list[list[ast.stmt]]] = {}
-    for node in ast.walk(_tree(module)):
+    nodes: list[ast.AST] = [_tree(module)]
+    for node in nodes:  # grows: no class is inside of an expression
         if isinstance(node, ast.ClassDef):
             found.setdefault(node.name, []).append(node.body)
+        nodes += [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt | ast.excepthandler)]
     return found
 
 

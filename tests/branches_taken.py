@@ -1,6 +1,6 @@
 """Which share of the branches of d3stats did the last measured run of the tests take? (`make coverage`)
 
-Run: python tests/branches_taken.py [--least PERCENT] [--data FILE]; it ends in an error below PERCENT.
+Run: python tests/branches_taken.py [--least PERCENT] [--data FILE] [--of FILES]; it ends in an error below PERCENT.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--least", type=float, default=0.0, metavar="PERCENT")
     parser.add_argument("--data", type=Path, default=ROOT / ".coverage", metavar="FILE")
+    parser.add_argument("--of", metavar="FILES", help="files that count, as */stopping/*; all without it")
     options = parser.parse_args()
     measured = coverage.Coverage(data_file=options.data, config_file=str(ROOT / "pyproject.toml"))
     measured.load()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "coverage.json"
-        measured.json_report(outfile=str(out))
+        measured.json_report(outfile=str(out), include=options.of and [options.of])
         found = json.loads(out.read_text(encoding="utf-8"))
     totals = found["totals"]
     taken, branches = totals["covered_branches"], totals["num_branches"]

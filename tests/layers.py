@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
 
-__all__ = ["covering", "examples", "sampled"]
+__all__ = ["covering", "dealt", "examples", "sampled"]
 
 
 def _param(case: Any, single: bool, fast: bool) -> Any:
@@ -40,6 +40,22 @@ def covering(**factors: Iterable[Any]) -> pytest.MarkDecorator:
         _param(tuple(one[k] for one, k in zip(values, at, strict=True)), False, at in kept) for at in places
     ]
     return pytest.mark.parametrize(tuple(factors), cases)
+
+
+def dealt(things: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """Return what the fast layer tries of what each thing has: a part that several have, with every second of them.
+
+    Each part is tried at least once, by turns with the first and with the second that has it.
+    """
+    having: dict[str, list[str]] = {}
+    for thing, parts in things.items():
+        for part in parts:
+            having.setdefault(part, []).append(thing)
+    found: dict[str, set[str]] = {thing: set() for thing in things}
+    for k, (part, those) in enumerate(having.items()):
+        for thing in those[k % min(2, len(those)) :: 2]:
+            found[thing].add(part)
+    return found
 
 
 def examples(fast: int, slow: int, name: str = "n_examples") -> pytest.MarkDecorator:

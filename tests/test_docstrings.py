@@ -62,8 +62,18 @@ SAMPLED = {f"d3stats.models.bayes.{name}" for name in ("accuracy", "mixture", "r
 """Modules whose examples sample for seconds; tests/models/bayes samples the same models in the fast layer."""
 
 
+LONG = {
+    f"d3stats.{name}"
+    for name in (
+        "inference.reasons.rationales", "planning.describe", "planning.escalation", "planning.plan",
+        "theory.check", "theory.instances.draws",
+    )
+}  # fmt: skip
+"""Modules of 1 to 3 s; examples of their functions on pages of the documentation run in the fast layer."""
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SAMPLED else ()) for name in MODULES]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SAMPLED | LONG else ()) for name in MODULES]
 )
 def test_the_examples_of_a_module_run(name: str) -> None:
     """Those of the reference with nothing but the imports that their page shows, as when they are pasted."""

@@ -14,6 +14,7 @@ from types import ModuleType
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from layers import sampled
 from loaded import Loaded, as_words
 from test_readme import ELSEWHERE, PAGES, ROOT, SHOWN_OR_NOT, blocks, disagreement, files_shown, shown
 
@@ -49,8 +50,8 @@ def in_a_shell(command: str, folder: Path, home: Path) -> subprocess.CompletedPr
     )  # fmt: skip
 
 
-LONG = {"plan_before_spending", "figures", "report", "fit_a_log"}
-"""Pages of 10 to 50 s of processor time; commands of their kinds run on other pages and on README.md."""
+LONG = {"plan_before_spending", "figures", "report", "fit_a_log", "quick_start", "scale"}
+"""Pages of 5 to 50 s of processor time; commands of their kinds run on other pages and on README.md."""
 
 
 @pytest.mark.parametrize(
@@ -92,13 +93,14 @@ def test_only_a_call_of_d3stats_alone_runs_without_a_shell(command: str, words: 
     assert as_words(command) == words
 
 
-@pytest.mark.parametrize(
+@sampled(
     "command",
     [
         "d3stats rules | head -n 3  # the first three",
         "d3stats doctor nothing.csv | tail -n 1",
         "d3stats doctor nothing.csv > said.txt",
     ],
+    [1],
 )
 def test_what_needs_no_shell_does_as_in_a_shell(command: str, tmp_path: Path, loaded: Loaded) -> None:
     """The same output, the same status and the same files."""
@@ -304,6 +306,7 @@ def shape(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
+@pytest.mark.slow
 def test_the_readme_shows_the_demo_as_it_prints(tmp_path: Path, loaded: Loaded) -> None:
     """Word for word, with dots for what it leaves out; decimals may differ in the places that builds of numpy round."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -154,6 +154,8 @@ def _is_text_of_a_note(node: ast.AST) -> bool:
 
 def _cuts(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
+        if not isinstance(node, ast.Call | ast.Subscript | ast.Compare):
+            continue
         match node:
             case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _CUTS:
                 if _is_text_of_a_note(value):

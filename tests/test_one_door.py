@@ -154,6 +154,7 @@ def notes_of(result: Any) -> list[str]:
     return [str(note) for note in getattr(result, "notes", ())]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(
     "name", sorted(name for name in FUNCTIONS if name.startswith("d3stats.") and name not in SILENT)
 )
@@ -523,12 +524,17 @@ def _as_values(result: Any) -> Any:
 _expected: dict[str, Any] = {}
 
 
+LONG = {"d3stats.report", "d3stats.calibrate"}
+"""Functions of two seconds: they read by `Opened`, as all functions do."""
+
+
 def pairs() -> list[Any]:
     """Every function with every form: all forms of the functions that others read by, one of each other's at once."""
     readers = ("as_run", "as_ratings", "as_judgments", "as_pairwise", "rounds_of", "scores")
     found = []
     for k, name in enumerate(FUNCTIONS):
-        at_once = FORMS if name.endswith(readers) else {FORMS[5 * k % len(FORMS)]}
+        one = [] if name in LONG else [FORMS[5 * k % len(FORMS)]]
+        at_once = FORMS if name.endswith(readers) else one
         found += [
             pytest.param(name, form, marks=() if form in at_once else pytest.mark.slow) for form in FORMS
         ]

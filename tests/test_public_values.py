@@ -1,7 +1,8 @@
 """Public values cannot be changed, are compared without error, and public functions keep their numerical defaults.
 
-`tests/public_defaults.txt` has the numbers that a call takes when it names none: levels, margins, sizes of resamples.
-One of them changes together with a line in CHANGELOG.md, since it changes what users get. To write the file again:
+`tests/public_defaults.txt` has the numbers that a call takes when it names none: levels, margins, sizes of resamples. A
+star marks what has to be named. It also has what values of a class are compared by. One of them changes together with a
+line in CHANGELOG.md, since it changes what users get. To write the file again:
 ``python tests/test_public_values.py``.
 """
 
@@ -59,6 +60,8 @@ def test_public_values_that_hold_arrays_do_not_compare_them_as_one_truth() -> No
 
 def defaults() -> Iterator[str]:
     """Give ``name.parameter = number`` for public functions, for classes and for their public methods."""
+    for name, made in classes():
+        yield f"{name} is compared by = {'its content' if made.__dataclass_params__.eq else 'identity'}"
     for name, made in sorted(public().items()):
         callables = {name: made} if callable(made) else {}
         if inspect.isclass(made):
@@ -74,7 +77,8 @@ def defaults() -> Iterator[str]:
                 continue
             for one in parameters:
                 if isinstance(one.default, int | float) and not isinstance(one.default, bool):
-                    yield f"{called}.{one.name} = {one.default!r}"
+                    named = "*" * (one.kind is one.KEYWORD_ONLY)
+                    yield f"{called}.{one.name} = {named}{one.default!r}"
 
 
 def test_public_functions_keep_their_numerical_defaults() -> None:

@@ -108,10 +108,19 @@ def disagreement(said: str, printed: str) -> str | None:
     return None
 
 
+LONG = {"report", "plan_before_spending", "advocates", "optimum"}
+"""Pages of more than a second; examples of their functions in docstrings and on other pages are in the fast layer."""
+
+
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")],
-    ids=lambda p: str(p.relative_to(ROOT)),
+    [
+        pytest.param(
+            page, id=str(page.relative_to(ROOT)), marks=pytest.mark.slow if page.stem in LONG else ()
+        )
+        for page in PAGES
+        if ">>> " in page.read_text(encoding="utf-8")
+    ],
 )
 def test_the_python_of_a_page_gives_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

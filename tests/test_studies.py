@@ -206,6 +206,7 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
     assert code["estimate"].item() == 0
 
 
+@pytest.mark.slow
 def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     module, config, made = _study("chateval_sweeps")
     config["seed"] = 7
@@ -268,6 +269,7 @@ def test_the_findings_of_the_regret_study_hold_its_table() -> None:
     assert at_one_point["unanimity"].min() > 0.005
 
 
+@pytest.mark.slow
 def test_regret_is_recomputed_to_the_last_written_digit_and_one_vote_is_optimal_in_the_voter_world() -> None:
     module, config, made = _study("regret")
     worlds = ["voter .65"]
@@ -550,6 +552,7 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     module, config, made = _study("persona_study")
     config |= {"questions": 60, "questions_of_paper": 40, "seed": 5}
@@ -591,6 +594,7 @@ def test_in_the_persona_study_diversity_alone_moves_no_juror_and_helps_every_lar
     assert boost.max() - boost.min() < 0.001
 
 
+@pytest.mark.slow
 def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
     module, config, made = _study("advocates_hypotheses")
     chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")

@@ -50,13 +50,11 @@ def gap_of(rule: str, latest: Round) -> float | None:
 
 
 def gaps_of(rule: str, trajectories: Trajectories) -> NDArray[np.float64]:
-    """Return the gaps in raw points, shape (debates, rounds), NaN where a score is missing or not finite."""
+    """Return the gaps in raw points, shape (debates, rounds), NaN where a score is missing."""
     scores = trajectories.scores
     if scores is None or scores.shape[2] != 2:
         raise _refusal(rule, None if scores is None else scores.shape[2])
-    with np.errstate(invalid="ignore"):
-        gaps: NDArray[np.float64] = scores[:, :, 0] - scores[:, :, 1]
-    gaps[np.isinf(gaps)] = np.nan
+    gaps: NDArray[np.float64] = scores[:, :, 0] - scores[:, :, 1]
     return gaps
 
 

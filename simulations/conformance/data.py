@@ -193,6 +193,16 @@ def simulated(name: str) -> pd.DataFrame:
     return long[["item", "worker", "vote", "label"]].reset_index(drop=True)
 
 
+def answers() -> pd.DataFrame:
+    """Return how many of 5 answers of two protocols to each of 60 questions were right."""
+    rng = np.random.default_rng(17)
+    ease = np.repeat(rng.normal(0.6, 1, 60), 2)
+    protocol = np.tile(["one", "two"], 60)
+    chance = 1 / (1 + np.exp(-(ease + np.where(protocol == "two", 0.5, 0.0))))
+    made = {"question": np.repeat(np.arange(60), 2), "protocol": protocol, "right": rng.binomial(5, chance)}
+    return pd.DataFrame(made)
+
+
 MADE: dict[str, Callable[[], pd.DataFrame]] = {
     "slm7": slm7,
     "runs": runs,
@@ -208,6 +218,7 @@ MADE: dict[str, Callable[[], pd.DataFrame]] = {
     "orders": orders,
     "few": few,
     "advocates": advocates,
+    "answers": answers,
     "chains": chains,
     "densities": densities,
     "p_values": p_values,

@@ -197,7 +197,7 @@ def outermost(line: int, source: str) -> str | None:
             inside = getattr(child, "lineno", 0) <= line <= (getattr(child, "end_lineno", 0) or 0)
             if isinstance(child, FUNCTIONS):
                 # A compiled function is no longer Python when it is called.
-                compiled = any(isinstance(d, ast.Name) and d.id == "_compiled" for d in child.decorator_list)
+                compiled = any(isinstance(d, ast.Name) and d.id == "compiled" for d in child.decorator_list)
                 if inside:
                     return f"{name}{child.name}" if line >= child.body[0].lineno and not compiled else None
             elif inside or not hasattr(child, "lineno"):
@@ -215,7 +215,7 @@ def compiled_lines(source: str) -> list[tuple[int, int]]:
         (node.lineno, node.end_lineno or 0)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
-        and any(isinstance(d, ast.Name) and d.id == "_compiled" for d in node.decorator_list)
+        and any(isinstance(d, ast.Name) and d.id == "compiled" for d in node.decorator_list)
     ]
 
 

@@ -38,7 +38,7 @@ def epochs_run(log: Any) -> list[int]:
         *((rule, 1, 8) for rule in SINGLE_VOTES),
         *((rule, 2, 8) for rule in PANELS),
         (AdaptiveConsistency(0.9), 1, 1),
-        (AdaptiveConsistency(0.9), 1, 50),
+        pytest.param(AdaptiveConsistency(0.9), 1, 50, marks=pytest.mark.slow),
     ],
     ids=str,
 )

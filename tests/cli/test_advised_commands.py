@@ -107,9 +107,13 @@ CASES: dict[str, tuple[list[str], int]] = {
 """What is typed, and how many commands it must advise at least."""
 
 
+LONG = {"theorems", "example, JSON lines", "calibrate"}
+"""Of these the fast layer has a like: the lists, the example as a table, and what simulating like a pilot advises."""
+
+
 @pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.slow) if case == "theorems" else case for case in CASES]
+    "case", [pytest.param(case, marks=pytest.mark.slow if case in LONG else ()) for case in CASES]
 )
 def test_what_a_command_advises_to_type_works(case: str, folder: Path) -> None:
     words, least = CASES[case]

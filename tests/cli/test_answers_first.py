@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("without_pictures", "computed_once")
 STUDY = """
 rules = ["fixed:2", "supermajority:0.85"]
 n_rounds = 5
-debates = 500
+debates = 100
 seeds = 1
 [[worlds]]
 name = "voter"
@@ -97,8 +97,17 @@ OF_OWN = {
 }
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(100, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("command", OF_OWN)
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [
+        # The test above has a report, of the bundled log, in the fast layer.
+        pytest.param(
+            command, columns, marks=pytest.mark.slow if columns == 100 or "report" in command else ()
+        )
+        for command in OF_OWN
+        for columns in (80, 100)
+    ],
+)
 def test_a_log_of_ones_own_is_answered_as_short(
     command: str, columns: int, invented: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,4 +199,4 @@ def test_a_log_with_warnings_is_answered_as_short_and_no_warning_is_lost(
 
 def test_the_report_says_what_the_plan_says(invented: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = invented / "own.csv"
-    assert report(log).headline == plan(log)._answer()[0]
+    assert report(log, n_boot=20).headline == plan(log)._answer()[0]

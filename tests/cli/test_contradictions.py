@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 from typer.testing import CliRunner
 
 from d3stats import Trajectories, as_trajectories, compare, read_log, replay
@@ -147,6 +148,13 @@ MUST_REFUSE = {
 }
 """Where numbers would mean nothing: an error, and no table."""
 
+SOON = {
+    "report": {"other labels"},
+    "escalate": {"other labels", "debates of other questions"},
+    "rationales": {"some labels in one log", "questions in one log"},
+}
+"""Contradictions between two logs on which the commands that take long are tried in the fast layer."""
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -210,11 +218,11 @@ def test_a_log_that_contradicts_itself_is_warned_of(
 @pytest.mark.parametrize(
     ("command", "contradiction"),
     [
-        # A page is slow, and warns by the code of the commands; one kind of warning stands for all.
+        # All warn by the same code: compare with every contradiction, the longer commands with one or two.
         pytest.param(
             command,
             contradiction,
-            marks=pytest.mark.slow if command == "report" and contradiction != "other labels" else (),
+            marks=pytest.mark.slow if contradiction not in SOON.get(command, BETWEEN) else (),
         )
         for command in TWO_LOGS
         for contradiction in BETWEEN
@@ -239,7 +247,10 @@ def test_two_logs_that_contradict_each_other_are_refused_or_warned_of(
         assert page.index("must be the same in both logs") < page.index('<dl class="key">')
 
 
-@pytest.mark.parametrize("command", TWO_LOGS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(name, marks=pytest.mark.slow if name == "report" else ()) for name in TWO_LOGS],
+)
 def test_two_logs_that_agree_are_not_warned_of(command: str, files: Path, tmp_path: Path) -> None:
     paths = {"one": files / "one.csv", "two": files / "sound.csv", "page": tmp_path / "page.html"}
     code, text = said(TWO_LOGS[command], **paths)
@@ -330,7 +341,9 @@ STRATA = {
 }
 
 
-@pytest.mark.parametrize("command", STRATA)
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.slow if name == "report" else ()) for name in STRATA]
+)
 def test_a_category_that_differs_between_debates_of_a_question(
     command: str, files: Path, tmp_path: Path
 ) -> None:
@@ -372,8 +385,8 @@ def test_a_replay_counts_missing_votes(files: Path, tmp_path: Path) -> None:
     assert any(sentence in note["text"] for note in json.loads(done.stdout)["notes"])
 
 
-@pytest.mark.parametrize(
-    ("lost", "sentence"),
+@sampled(
+    "lost,sentence",
     [
         (
             lambda t: t.index == 3,
@@ -386,6 +399,7 @@ def test_a_replay_counts_missing_votes(files: Path, tmp_path: Path) -> None:
         ),
         (lambda t: t.index >= 0, "The log does not record tokens, so what the debates cost is unknown"),
     ],
+    [1],
 )
 def test_a_report_counts_turns_without_tokens(
     lost: Callable[[pd.DataFrame], pd.Series], sentence: str, tmp_path: Path

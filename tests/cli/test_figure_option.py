@@ -37,7 +37,7 @@ COMMANDS = {
 }
 
 
-DRAWN_ELSEWHERE = {"fit", "fit of a round", "simulate"}
+DRAWN_ELSEWHERE = {"fit", "fit of a round", "simulate", "replay", "plan", "rationales", "agreement"}
 
 
 def run(*words: str) -> Result:

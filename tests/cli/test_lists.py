@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from layers import sampled
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
@@ -86,7 +87,7 @@ def test_a_misspelt_key_of_a_study_is_named_before_what_it_left_out(tmp_path: Pa
     assert "got 'rule'; did you mean 'rules'?" in " ".join(run("simulate", str(study)).output.split())
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@sampled("suffix", [".csv", ".parquet", ".jsonl"], [2])  # test_advised_commands.py has .csv in the fast layer
 def test_the_example_is_valid_and_every_command_that_it_names_runs(suffix: str, tmp_path: Path) -> None:
     out = tmp_path / f"example{suffix}"
     said = run("example", str(out))

@@ -104,6 +104,9 @@ CASES: dict[str, list[str]] = {
 }
 """Each command on small inputs; demo has none, so it is slow."""
 
+LATER = {"report log.jsonl turns.csv --n-boot 20 --overwrite", "fit ragged.csv --n-boot 10"}
+"""Cases that are tried when slow tests run; each has another case of its command beside it."""
+
 DRIVER = """
 import json, os, sys
 from d3stats.cli import app
@@ -292,13 +295,15 @@ def _whole(here: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def cases() -> list[list[str]]:
+def cases(request: pytest.FixtureRequest) -> list[list[str]]:
     import shlex
 
     # The log is made before it is shown.
     first = CASES["debate"]
     lines = [*first, *(line for name in COMMANDS if name != "debate" for line in CASES[name])]
     helps = [[name, "--help"] for name in COMMANDS]
+    if not _slow_ones_run(request):
+        lines = [line for line in lines if line not in LATER]
     return [["--help"], *helps, *[shlex.split(line) for line in lines]]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from layers import covering
+from layers import covering, examples, sampled
 
 from d3stats import as_trajectories, compare
 from d3stats.inference.bias import as_judgments
@@ -79,9 +79,12 @@ NAMES: dict[str, tuple[dict[str, str], bool]] = {
 }  # fmt: skip
 
 
-def _sources(table: pd.DataFrame, folder: Path) -> dict[str, Any]:
+def _sources(table: pd.DataFrame, folder: Path, *, few: bool = False) -> dict[str, Any]:
+    """Return a table in every form, or as a frame and a file alone."""
     for end, sep in ((".csv", ","), (".tsv", "\t")):
         table.to_csv(folder / f"t{end}", sep=sep, index=False)
+    if few:
+        return {"pandas": table, "csv": folder / "t.csv"}
     with duckdb.connect() as con:
         con.register("t", table)
         con.execute(f"COPY t TO '{folder / 't.parquet'}' (FORMAT parquet)")
@@ -91,6 +94,10 @@ def _sources(table: pd.DataFrame, folder: Path) -> dict[str, Any]:
     }
     (folder / "t.jsonl").write_text(table.to_json(orient="records", lines=True))
     return frames | {end: folder / f"t.{end}" for end in ("csv", "tsv", "parquet", "jsonl")}
+
+
+# Every function reads every form in the fast layer by the next test; the others have a frame and a file there.
+IN_FORMS = pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.slow)])
 
 
 @covering(how=NAMES, table=["log", "table"], door=DOORS)
@@ -150,9 +157,10 @@ def test_a_column_that_stands_twice_and_a_second_sheet_are_not_passed_over(tmp_p
 
 
 @pytest.mark.parametrize("judge", ["Model", "annotator", "judge_id"])
-def test_judges_under_another_name_are_never_pooled(judge: str, tmp_path: Path) -> None:
+@IN_FORMS
+def test_judges_under_another_name_are_never_pooled(judge: str, tmp_path: Path, few: bool) -> None:
     table = pd.DataFrame({"item": [1, 1, 2, 2], "judge": list("xyxy"), "vote": list("ABBA")})
-    for form, source in _sources(table.rename(columns={"judge": judge}), tmp_path).items():
+    for form, source in _sources(table.rename(columns={"judge": judge}), tmp_path, few=few).items():
         read = as_judgments(source)
         assert read.judges == ("x", "y"), form
         assert any(f"judge is {judge!r}" in note for note in read.notes)
@@ -165,10 +173,13 @@ WIDE = pd.DataFrame({"item": list("pqrs"), "x": list("ABAA"), "y": list("ABBA"),
 @covering(
     item=["item", "qid", "ID", "Task_Id"], field=["label", "cluster", "log", "tokens", "round", "protocol"]
 )
-def test_what_a_wide_table_says_of_an_item_is_no_raters_vote(item: str, field: str, tmp_path: Path) -> None:
+@examples(2, 6, "names")
+def test_what_a_wide_table_says_of_an_item_is_no_raters_vote(
+    item: str, field: str, names: int, tmp_path: Path
+) -> None:
     """Under every name that the field has; nor is what never is a vote, such as a date or a comment."""
     named = [field, *(name for tier in ALIASES.get(field, ()) for name in tier)]
-    for k, name in enumerate(named[:: max(1, len(named) // 6)]):
+    for k, name in enumerate(named[:: max(1, len(named) // names)]):
         # Words under a name of the round are votes of a judge with a short name.
         told_of = [1, 2, 1, 1] if field == "round" else list("ABAA")
         more = {name: told_of, sorted(NO_VOTES)[7 * k % len(NO_VOTES)]: list("BBBA")}
@@ -202,11 +213,12 @@ def test_a_wide_table_without_items_is_read_alike_in_a_frame_and_in_a_file(tmp_p
 
 
 @covering(door=DOORS, item=["item", "qid", "wi"])
-def test_columns_of_votes_are_chosen_in_every_table(door: str, item: str, tmp_path: Path) -> None:
+@IN_FORMS
+def test_columns_of_votes_are_chosen_in_every_table(door: str, item: str, tmp_path: Path, few: bool) -> None:
     """The chosen columns are the raters, whatever else stands beside them and whatever the item is called."""
     table = WIDE.rename(columns={"item": item}).assign(label=list("ABAA"), z=list("BBBB"), run="r")
     expected = DOORS[door](table[[item, "x", "y", "label"]], columns={"item": item, "votes": ["x", "y"]})
-    for form, source in _sources(table, tmp_path).items():
+    for form, source in _sources(table, tmp_path, few=few).items():
         assert DOORS[door](source, columns={"item": item, "votes": ["x", "y"]}) == expected, form
         if item != "wi":
             assert DOORS[door](source, columns={"votes": ["x", "y"]}) == expected, form
@@ -214,22 +226,23 @@ def test_columns_of_votes_are_chosen_in_every_table(door: str, item: str, tmp_pa
         assert as_ratings(table, columns={"item": item, "votes": ["x", "y"]}).raters == ("x", "y")
 
 
-@pytest.mark.parametrize("others", [("model", "annotator"), ("agent_id", "speaker"), ("rater_id", "coder")])
+@sampled("others", [("model", "annotator"), ("agent_id", "speaker"), ("rater_id", "coder")], (0,))
+@IN_FORMS
 def test_two_columns_that_may_be_judges_are_asked_about_and_none_is_said(
-    others: tuple[str, str], tmp_path: Path
+    others: tuple[str, str], tmp_path: Path, few: bool
 ) -> None:
     table = pd.DataFrame({"item": [1, 1, 2, 2], "vote": list("ABBA")})
     two = table.assign(**{others[0]: list("xyxy"), others[1]: list("uuvv")})
-    for form, source in _sources(two, tmp_path).items():
+    for form, source in _sources(two, tmp_path, few=few).items():
         for read in (as_judgments, as_ratings):
             with pytest.raises(
                 ValueError, match=r"(judge|rater) must be one column .*; choose one with columns="
             ):
                 read(source)
         assert as_judgments(source, columns={"judge": others[0]}).judges == ("x", "y"), form
-    for form, source in _sources(table, tmp_path).items():
+    for form, source in _sources(table, tmp_path, few=few).items():
         assert any("no column judge" in note for note in as_judgments(source).notes), form
-    for form, source in _sources(table.assign(agent=list("xyxy"), model="m"), tmp_path).items():
+    for form, source in _sources(table.assign(agent=list("xyxy"), model="m"), tmp_path, few=few).items():
         assert as_judgments(source).judges == as_ratings(source).raters == ("x", "y"), form
 
 
@@ -291,23 +304,24 @@ def test_a_column_that_stands_twice_is_to_be_renamed(door: str) -> None:
             DOORS[door](twice)
 
 
-@pytest.mark.parametrize(
-    "words", ["yes no", "Y N", "WAHR FALSCH", "True False", "right wrong", "TRUE false", "1 0"]
+@sampled(
+    "words", ["yes no", "Y N", "WAHR FALSCH", "True False", "right wrong", "TRUE false", "1 0"], (0, 2, 5, 6)
 )
-def test_a_run_reads_words_for_right_and_wrong_as_a_log_does(words: str, tmp_path: Path) -> None:
+@IN_FORMS
+def test_a_run_reads_words_for_right_and_wrong_as_a_log_does(words: str, tmp_path: Path, few: bool) -> None:
     """And refuses a column with a word that says neither, in every form."""
     right, wrong = words.split()
     run = pd.DataFrame({"item": range(4), "correct": [right, wrong, right, None]})
     log = run.rename(columns={"item": "debate"}).assign(round=1, agent="x")
     votes = as_trajectories(log.dropna()).votes.ravel().tolist()
-    for form, source in _sources(run, tmp_path).items():
+    for form, source in _sources(run, tmp_path, few=few).items():
         read = as_run(source)
         assert read.value[:3].tolist() == votes == [1, 0, 1], form
         assert np.isnan(read.value[3]), form
         assert any("words in the column correct" in note for note in read.notes) == (
             words.lower() not in ("1 0", "true false")
         ), form
-    for form, source in _sources(run.fillna("perhaps"), tmp_path).items():
+    for form, source in _sources(run.fillna("perhaps"), tmp_path, few=few).items():
         with pytest.raises((ValueError, TypeError), match=r"must be 0, 1|must be numbers"):
             as_run(source)
         assert form
@@ -328,8 +342,9 @@ def test_columns_without_other_names_are_found_in_any_case(spelt: Callable[[str]
 
 
 @covering(key=["agent", "rater", "judge"], table=["items", "log"])
+@IN_FORMS
 def test_who_votes_is_chosen_by_the_name_of_a_log_of_ratings_and_of_verdicts(
-    key: str, table: str, tmp_path: Path
+    key: str, table: str, tmp_path: Path, few: bool
 ) -> None:
     """One choice of columns serves all readers; two different columns for the one role are refused."""
     standard = LOG if table == "log" else TABLE.drop(columns="cluster").rename(columns={"rater": "agent"})
@@ -337,7 +352,7 @@ def test_who_votes_is_chosen_by_the_name_of_a_log_of_ratings_and_of_verdicts(
     chosen = {key: "seat no", "vote": "said"}
     for door in ("agreement", "bias"):
         expected = DOORS[door](standard)
-        for form, source in _sources(own, tmp_path).items():
+        for form, source in _sources(own, tmp_path, few=few).items():
             assert DOORS[door](source, columns=chosen) == expected, (door, form)
             other = "rater" if key != "rater" else "judge"
             with pytest.raises(ValueError, match="they are one role"):

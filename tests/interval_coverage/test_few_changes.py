@@ -104,7 +104,7 @@ def test_the_cell_with_the_largest_size_keeps_it_by_a_second_implementation_of_t
         assert rejected_by_hand(*sums, moved) == (data.change_t(0.95)[2] <= 0.05), i
     touch = 20 / (40 * few.mean_over_sizes("geometric", lambda n: n))
     for _ in range(20):
-        size = few.sizes_of("geometric", (10_000, 40), rng)
+        size = few.sizes_of("geometric", (4_000, 40), rng)
         flips = (rng.random(size.shape) < np.minimum(1, touch * size)) * (
             1 + rng.binomial(size - 1, world["hit"])
         )

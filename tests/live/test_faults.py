@@ -126,7 +126,7 @@ def test_what_the_server_told_is_what_the_log_says(server: Server, tmp_path: Pat
     assert compared > 100
 
 
-@pytest.mark.parametrize("budget", [60_000, 120_000])
+@pytest.mark.parametrize("budget", [60_000, pytest.param(120_000, marks=pytest.mark.slow)])
 def test_a_budget_holds_against_the_servers_own_count(budget: int, server: Server, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     report = campaign(server, log, 50, budget_tokens=budget)

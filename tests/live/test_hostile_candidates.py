@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from asking import CASE, JUDGE, VOTE, asked, at_once, render
 from hostile import HOSTILE, aimed
+from layers import covering
 from server import Asked, Server, wrap
 
 from d3stats._words import cut, storable, visible
@@ -78,8 +79,7 @@ def parroted() -> Answers:
     return asked_all(lambda asked, text: storable(text), retries=0)
 
 
-@pytest.mark.parametrize("mode", ["schema", "text"])
-@pytest.mark.parametrize("name", HOSTILE)
+@covering(name=HOSTILE, mode=["schema", "text"])
 def test_a_hostile_candidate_changes_no_parse_and_no_fence(
     quoted: Answers, name: str, mode: str, tmp_path: Path
 ) -> None:
@@ -153,8 +153,10 @@ def test_no_hidden_character_reaches_the_server(name: str) -> None:
                 json.dumps(text, ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize("as_text", [False, True], ids=["schema", "text"])
-@pytest.mark.parametrize("name", HOSTILE)
+@covering(
+    name=HOSTILE,
+    as_text=[False, True],
+)
 def test_no_text_of_a_candidate_or_an_option_stands_outside_of_a_fence(name: str, as_text: bool) -> None:
     text = HOSTILE[name]
     options = replace(CASE, answers=("Two is.", text), candidates=(), first=None)

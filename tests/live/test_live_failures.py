@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, QUICK, VOTE, asked, at_once, render
+from layers import covering
 from scripted import SAID
 from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
 
@@ -453,8 +454,10 @@ def test_only_auto_falls_back_to_json_object(server: Server, structured: str) ->
     assert (reply.error, reply.attempts) == (("server_error", 2) if structured == "schema" else (None, 1))
 
 
-@pytest.mark.parametrize("lacks", [("seed",), ("max_tokens",), ("seed", "max_tokens"), ()])
-@pytest.mark.parametrize("form", ["json_schema", "json_object", "none"])
+@covering(
+    lacks=[("seed",), ("max_tokens",), ("seed", "max_tokens"), ()],
+    form=["json_schema", "json_object", "none"],
+)
 def test_what_a_server_does_not_take_is_found_out_once_however_many_calls_begin_together(
     server: Server, lacks: tuple[str, ...], form: str
 ) -> None:

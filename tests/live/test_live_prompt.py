@@ -10,6 +10,7 @@ import pytest
 from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked, render
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import covering
 from server import Asked as Heard
 from server import Server, wrap
 
@@ -174,8 +175,10 @@ def test_a_vote_for_an_option_comes_back_by_name(server: Server) -> None:
         assert (reply.vote, reply.error) == ("Rome", None)
 
 
-@pytest.mark.parametrize("structured", ["schema", "text"])
-@pytest.mark.parametrize("name", REQUESTS)
+@covering(
+    name=REQUESTS,
+    structured=["schema", "text"],
+)
 def test_a_call_costs_no_more_than_the_longest_that_was_imagined(
     server: Server, name: str, structured: str
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from asking import QUICK
+from layers import covering
 from server import Asked, Server
 
 from d3stats.agent import Case, Reply, Request
@@ -47,8 +48,7 @@ def played(server: Server, name: str, **given: object) -> tuple[Outcome, Heard, 
     return asyncio.run(run()), heard, agent
 
 
-@pytest.mark.parametrize("structured", ["schema", "text"])
-@pytest.mark.parametrize("name", sorted(protocols()))
+@covering(name=sorted(protocols()), structured=["schema", "text"])
 def test_a_whole_debate_over_http(server: Server, name: str, structured: str) -> None:
     outcome, heard, agent = played(server, name, structured=structured)
     assert server.errors == []

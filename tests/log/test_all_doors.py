@@ -342,7 +342,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@examples(4, 40)
+@examples(2, 40)
 def test_one_table_is_one_array_view_through_every_door(n_examples: int, folder: Path) -> None:
     @settings(max_examples=n_examples, deadline=None, suppress_health_check=QUIET)
     @given(table=tables())

@@ -139,7 +139,7 @@ def test_what_a_file_says_in_another_encoding_is_one_problem_with_advice(tmp_pat
     assert "text in UTF-16" in cause.places[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(spoiled_lines())
 def test_every_problem_of_single_records_is_counted_once(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]

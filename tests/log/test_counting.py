@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layers import examples
+from layers import covering, examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
 from d3stats.log import LogError, count, count_log, counting, write_parquet
@@ -129,8 +129,10 @@ def many(n: int = 40, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("size", [200, 1000, 10_000])
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@covering(
+    workers=[1, 2, 3],
+    size=[200, 1000, 10_000],
+)
 def test_a_plain_log_is_counted_in_pieces_on_any_number_of_processes(
     tmp_path: Path, size: int, workers: int
 ) -> None:
@@ -228,7 +230,7 @@ def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
     import tracemalloc
 
     peak = []
-    for n in (500, 3000):
+    for n in (300, 1500):
         path = tmp_path / f"{n}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in many(n)))
         tracemalloc.start()
@@ -276,8 +278,10 @@ def test_counting_file_by_file_reads_own_columns_words_and_encodings_as_counting
         assert (apart.rounds, apart.transitions) == (whole.rounds, whole.transitions)
 
 
-@pytest.mark.parametrize("word", ["The answer is B.", "ERROR", "-1", "[invalid]", "answer: a"])
-@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+@covering(
+    form=["csv", "parquet", "jsonl"],
+    word=["The answer is B.", "ERROR", "-1", "[invalid]", "answer: a"],
+)
 def test_a_vote_that_is_no_answer_but_a_word_is_warned_of(word: str, form: str, tmp_path: Path) -> None:
     rows = [
         (f"d{d}", r, agent, "AB"[d % 2], "AB"[d % 2]) for d in range(20) for r in (1, 2) for agent in "xyz"
@@ -295,3 +299,9 @@ def test_a_vote_that_is_no_answer_but_a_word_is_warned_of(word: str, form: str, 
     write()
     (told,) = [note for note in count(path).notes if note.startswith("WARNING")]
     assert repr(word) in told
+
+
+def test_a_sheet_is_refused_where_no_file_is_a_workbook(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("debate,round,agent,vote,label\nd,1,x,A,A\n")
+    with pytest.raises(ValueError, match="sheet must be left out for files that are no workbooks; got 'one'"):
+        count(tmp_path / "a.csv", sheet="one")

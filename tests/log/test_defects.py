@@ -463,7 +463,7 @@ def test_records_kept_and_records_left_out_are_the_records_read(
     assert count_log(path, strict=False).n_turns == len(log.turns)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(spoiled_lines(), st.booleans())
 def test_what_is_counted_in_pieces_is_clean(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool

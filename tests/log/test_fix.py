@@ -37,7 +37,7 @@ def rows(path: Path, debates: set[str]) -> dict[str, list[dict[str, Any]]]:
 LOGS = given(spoiled_lines(), st.sampled_from([".jsonl", ".csv", ".parquet"]))
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @LOGS
 def test_a_copy_is_sound_keeps_what_was_right_and_is_its_own_copy(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ending: str

@@ -230,7 +230,7 @@ def sweep(seeds: range, folder: Path) -> dict[str, int]:
     return found
 
 
-@examples(150, 800)
+@examples(80, 800)
 def test_spoilt_tables_are_read_or_refused(n_examples: int, tmp_path: Path) -> None:
     found = sweep(range(n_examples), tmp_path)
     # A sweep in which everything is refused, or nothing, tests nothing.

@@ -87,7 +87,7 @@ def readers_agree(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) 
     assert read_both(write_csv(log, folder / "log.csv")) == log
 
 
-@examples(5, 20)
+@examples(3, 20)
 def test_counting_in_sql_equals_counting_the_array_view(
     tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:

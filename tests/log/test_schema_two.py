@@ -59,7 +59,7 @@ def full_logs(draw: st.DrawFn) -> list[Any]:
     return records
 
 
-@examples(6, 25)
+@examples(3, 25)
 def test_the_fields_of_version_two_are_read_alike_by_both_readers_and_survive_every_format(
     tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from layers import covering
+from layers import covering, examples
 
 from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
@@ -197,9 +197,12 @@ def test_each_door_opens_and_shifts_rounds_from_zero(tmp_path: Path, door: str) 
     assert any("rounds count from 0 and were shifted" in note for note in read.notes)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.data())
-def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
+@examples(8, 25)
+def test_a_wide_table_says_what_the_long_one_says(n_examples: int) -> None:
+    settings(max_examples=n_examples, deadline=None)(given(st.data())(wide_and_long_say_the_same))()
+
+
+def wide_and_long_say_the_same(data: st.DataObject) -> None:
     answers = data.draw(st.sampled_from([["A", "B", "C"], ["yes", "no"]]))
     agents, depth = ["gpt", "claude", "llama"], data.draw(st.integers(1, 3))
     rows = [

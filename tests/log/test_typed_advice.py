@@ -168,7 +168,7 @@ def check(seed: int, folder: Path, roles: tuple[str, ...]) -> None:
         assert read == expected, (said, own)
 
 
-@sampled("start, n", [(0, 18), (18, 42), *((1000 * part, 60) for part in (1, 2, 3))], (0,))
+@sampled("start, n", [(0, 9), (9, 51), *((1000 * part, 60) for part in (1, 2, 3))], (0,))
 def test_advice_on_columns_reads_an_invented_table_as_it_was_meant_or_is_not_given(
     start: int, n: int, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from layers import covering
 
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import (
@@ -147,9 +148,9 @@ def test_one_debate_is_fitted_and_said_to_be_on_the_boundary() -> None:
     says_no_nan(fit)
 
 
-@pytest.mark.parametrize(("seen", "mean"), [(0, 0.0), (4, 0.5), (8, 1.0)])
-@pytest.mark.parametrize("k", [1, 2])
-def test_equal_counts_give_a_binomial_at_their_share(seen: int, mean: float, k: int) -> None:
+@covering(of=[(0, 0.0), (4, 0.5), (8, 1.0)], k=[1, 2])
+def test_equal_counts_give_a_binomial_at_their_share(of: tuple[int, float], k: int) -> None:
+    seen, mean = of
     fit = fit_beta_binomial_mixture([seen] * 20, 8, n_components=k)
     assert fit.mean == pytest.approx(mean, abs=1e-6)
     assert fit.spread == pytest.approx(0.0, abs=1e-4)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
@@ -105,8 +106,10 @@ def test_alpha_on_four_observers_is_the_printed_one(metric: Any, printed: float)
     assert krippendorff_alpha(observers(), metric=metric).estimate.value == pytest.approx(printed, abs=5e-4)
 
 
-@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
-@pytest.mark.parametrize("seed", range(3))
+@covering(
+    seed=range(3),
+    metric=["nominal", "ordinal", "interval", "ratio"],
+)
 def test_alpha_is_that_of_the_peer_package(metric: Any, seed: int) -> None:
     peer = pytest.importorskip("krippendorff")
     rng = np.random.default_rng(seed)

@@ -25,10 +25,10 @@ def of_questions(log: Trajectories, questions: np.ndarray) -> Trajectories:
     return replace(log, cluster=numbered, cluster_names=names, questions=())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
-    n=st.integers(4, 30),
+    n=st.integers(4, 20),
     limit=st.sampled_from([0.05, 0.1, 0.25, 0.5]),
     target=st.sampled_from(["agreement", "accuracy"]),
     family=st.permutations(FAMILY),

@@ -138,6 +138,7 @@ def test_a_tie_that_full_depth_turns_right_is_lost_and_not_premature() -> None:
     assert result.premature == 0
 
 
+@pytest.mark.slow
 def test_drawn_debates_agree_with_exact_evaluation() -> None:
     world, n = Voter(panel=5, accuracy=0.6), 20_000
     process = count_process(world, 6)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layers import sampled
+from layers import covering, examples, sampled
 
 from d3stats.planning import abstain, escalate, plan, replay, risk_controlled
 from d3stats.planning.risk import ONE_RUN, RUNS_DIFFER, p_values
@@ -60,9 +60,12 @@ def small_logs(draw: Any) -> tuple[Any, Any]:
     return rng.integers(0, answers, (n, 2, 3)), rng.integers(0, answers, n)
 
 
-@given(small_logs())
-@settings(max_examples=15, deadline=None)
-def test_every_function_limits_the_loss_that_is_counted_by_hand(drawn: tuple[Any, Any]) -> None:
+@examples(5, 15)
+def test_every_function_limits_the_loss_that_is_counted_by_hand(n_examples: int) -> None:
+    settings(max_examples=n_examples, deadline=None)(given(small_logs())(losses_are_those_counted_by_hand))()
+
+
+def losses_are_those_counted_by_hand(drawn: tuple[Any, Any]) -> None:
     votes, label = drawn
     log = Trajectories.from_arrays(votes, label, answers=["A", "B", "C"])
     against_unanimity = loss_by_hand(votes, label, first, all_agree)
@@ -125,8 +128,10 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("method", ["betting", "hoeffding_bentkus"])
-@pytest.mark.parametrize("kind", list(SIZES))
+@covering(
+    kind=list(SIZES),
+    method=["betting", "hoeffding_bentkus"],
+)
 def test_the_level_holds_where_a_question_loses_all_or_nothing(kind: str, method: Any) -> None:
     rng, reps = np.random.default_rng(11), 1000
     sizes = SIZES[kind].astype(float)
@@ -214,16 +219,19 @@ def test_a_guarantee_from_one_run_says_that_the_run_may_share_an_effect() -> Non
 
 
 @sampled("questions", ["own", "shared"], (1,))
-def test_runs_that_differ_are_found_and_runs_that_do_not_are_rarely_accused(questions: str) -> None:
+@examples(20, 60, "n")
+def test_runs_that_differ_are_found_and_runs_that_do_not_are_rarely_accused(questions: str, n: int) -> None:
     asked: dict[str, Any] = {"max_loss_vs_full": 0.4}
-    differ = [risk_controlled(runs([0.0, 0.3], 60, s, questions), ["fixed:1"], **asked) for s in range(20)]
+    differ = [
+        risk_controlled(runs([0.0, 0.3], 60, s, questions), ["fixed:1"], **asked) for s in range(n // 3)
+    ]
     assert all(RUNS_DIFFER in kinds(one) for one in differ)
     text = next(note for note in differ[0].notes if "differs between the 2 logs" in note)
     assert text.startswith("WARNING: The loss differs")
-    alike = [risk_controlled(runs([0.15] * 3, 40, s, questions), ["fixed:1"], **asked) for s in range(60)]
+    alike = [risk_controlled(runs([0.15] * 3, 40, s, questions), ["fixed:1"], **asked) for s in range(n)]
     assert all(one.certified for one in alike)
     accused = np.mean([RUNS_DIFFER in kinds(one) for one in alike])
-    assert accused <= 0.01 + 3 * np.sqrt(0.01 * 0.99 / 60)
+    assert accused <= 0.01 + 3 * np.sqrt(0.01 * 0.99 / n)
 
 
 def test_errors_that_differ_between_logs_are_said_beside_a_threshold() -> None:

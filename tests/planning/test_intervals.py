@@ -85,7 +85,7 @@ def coverage(reps: int, n_questions: int, each: int) -> np.ndarray:
         cluster = np.arange(n).repeat(each)
         return Trajectories.from_arrays(votes, [1] * len(p), answers=["wrong", "right"], cluster=cluster)
 
-    many = replay(world(40_000), "fixed:1").to_frame().set_index("rule")
+    many = replay(world(15_000), "fixed:1").to_frame().set_index("rule")
     truth = {"accuracy": ("fixed:1", 0.7), "rounds": ("unanimity", float(many.loc["unanimity", "rounds"]))}
     truth["accuracy"] = ("fixed:1", float(many.loc["fixed:1", "accuracy"]))
     for _ in range(reps):

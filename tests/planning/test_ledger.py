@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from layers import covering
 from pace import idle_seconds
 from scipy import stats
 
@@ -16,9 +17,11 @@ from d3stats.stopping import from_text
 SECRET = bytes(range(32))
 
 
-@pytest.mark.parametrize("allowed", [0, 1, 5, 20, 100, 500])
-@pytest.mark.parametrize("stages", [1, 2, 3, 5, 8, 12])
-@pytest.mark.parametrize("delta", [0.1, 0.01, 1e-5])
+@covering(
+    delta=[0.1, 0.01, 1e-5],
+    stages=[1, 2, 3, 5, 8, 12],
+    allowed=[0, 1, 5, 20, 100, 500],
+)
 def test_one_share_for_all_stages_solves_the_binomial_identity_to_twelve_digits(
     allowed: int, stages: int, delta: float
 ) -> None:

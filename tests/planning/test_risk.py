@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from layers import covering, sampled
+from layers import covering, examples, sampled
 from scipy import special, stats
 
 from d3stats.planning.risk import (
@@ -375,12 +375,15 @@ def test_debates_that_are_promised_are_the_debates_that_are_limited(method: Meth
 
 
 @covering(method=["betting", "hoeffding_bentkus"], shared=[False, True])
-def test_the_promise_about_debates_holds_for_questions_of_unequal_sizes(method: Method, shared: bool) -> None:
+@examples(500, 1500, "reps")
+def test_the_promise_about_debates_holds_for_questions_of_unequal_sizes(
+    method: Method, shared: bool, reps: int
+) -> None:
     """Large questions lose, small ones do not, and the loss over debates is the limit."""
     rng = np.random.default_rng(5)
     sizes = np.array([5] * 40 + [1] * 100)
     chance = np.where(sizes == 5, 0.15, 0.0)
-    limit, broken, strayed, reps = float(chance @ sizes / sizes.sum()), 0, 0, 1500
+    limit, broken, strayed = float(chance @ sizes / sizes.sum()), 0, 0
     for _ in range(reps):
         sums = sizes * (rng.random(140) < chance) if shared else rng.binomial(sizes, chance)
         broken += bool(p_values(sums[:, None].astype(float), limit, method, "agreement", sizes)[0] <= 0.1)

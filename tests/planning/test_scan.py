@@ -110,7 +110,7 @@ def test_the_table_depends_on_neither_threads_nor_company() -> None:
     pd.testing.assert_frame_equal(one.iloc[[4]].reset_index(drop=True), scan(t, rules[4]), check_exact=True)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), n_questions=st.integers(2, 60))
 def test_one_thread_and_two_give_the_same_bits(seed: int, n_questions: int) -> None:
     rng = np.random.default_rng(seed)

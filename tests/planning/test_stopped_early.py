@@ -96,7 +96,7 @@ def leader(votes: np.ndarray) -> int | None:
     return max(cast, key=lambda v: (cast.count(v), -cast.index(v))) if cast else None
 
 
-@examples(6, 60)
+@examples(4, 60)
 def test_every_number_of_a_replay_and_a_scan_is_that_of_the_whole_log_or_absent(n_examples: int) -> None:
     settings(max_examples=n_examples, deadline=None)(
         given(both=pairs())(numbers_are_those_of_the_whole_log)
@@ -174,11 +174,13 @@ def numbers_are_those_of_the_whole_log(both: tuple[Trajectories, Trajectories]) 
                 assert (row["round"], row["reason"]) == (r, why)
 
 
-@settings(max_examples=8, deadline=None)
-@given(both=pairs(least=5))
-def test_rounds_and_distances_are_those_of_the_debates_that_played_them(
-    both: tuple[Trajectories, Trajectories],
-) -> None:
+@examples(4, 20)
+def test_rounds_and_distances_are_those_of_the_debates_that_played_them(n_examples: int) -> None:
+    check = given(both=pairs(least=5))(rounds_are_those_of_the_debates_that_played_them)
+    settings(max_examples=n_examples, deadline=None)(check)()
+
+
+def rounds_are_those_of_the_debates_that_played_them(both: tuple[Trajectories, Trajectories]) -> None:
     full, log = both
     voted = (log.votes != MISSING).any(axis=2)
     usable = voted.any(axis=0)

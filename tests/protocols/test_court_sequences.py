@@ -317,7 +317,7 @@ def test_more_samples_are_surer_and_both_orders_take_out_the_place_in_an_assembl
     for samples in (1, 4):
         protocol = SingleJudge(calibrate=True, samples=samples)
         gaps = []
-        for item in synthetic_items(world, 150, 3):
+        for item in synthetic_items(world, 80, 3):
             runs = [play_sync(protocol, item.case(f"{item.question}/{r}"), agent).detail for r in range(2)]
             gaps.append([run["judge A"] - run["judge B"] for run in runs])
         spread[samples] = float(np.var(np.diff(gaps, axis=1)))

@@ -31,7 +31,7 @@ PLAYED = [*protocols(), "single_judge:calibrate=true", "samre:poll=every_round"]
 def test_the_log_of_any_protocol_is_sound_and_reads_into_arrays(tmp_path: Path, text: str) -> None:
     items = [
         DebateItem(item.question, item.text, item.candidates, item.answers, item.label)
-        for item in synthetic_items(Assembly(), 4, seed=3)
+        for item in synthetic_items(Assembly(), 2, seed=3)
     ]
     path = tmp_path / "log.jsonl"
     asyncio.run(run_debates(protocol_from_text(text), items, synthetic_agent(Assembly(), seed=4), path))

@@ -96,7 +96,7 @@ def played(
 def test_the_arrays_of_a_log_decide_as_the_protocol_did(
     text: str, answers: tuple[str, ...], failing: bool
 ) -> None:
-    log, decisions = played(text, answers, 60, failing=failing)
+    log, decisions = played(text, answers, 30, failing=failing)
     codes = log.verdicts()[np.arange(len(log)), log.depth - 1]
     assert [None if code == MISSING else log.answers[code] for code in codes] == decisions
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from golden import FAILED, Played, Script, ScriptedAgent, plays
+from layers import covering
 
 from d3stats.agent import Case, Reply, Request
 from d3stats.log.doctor import doctor
@@ -307,8 +308,10 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=str)
-@pytest.mark.parametrize("answers", [("A", "B"), ("A", "B", "tie")], ids=len)
+@covering(
+    answers=[("A", "B"), ("A", "B", "tie")],
+    protocol=PROTOCOLS,
+)
 def test_the_forecast_of_all_rounds_has_every_call_that_there_can_be(
     protocol: DebateProtocol, answers: tuple[str, ...]
 ) -> None:

@@ -108,7 +108,13 @@ def wide(seats: int, rounds: int) -> Callable[[Path], Analysis]:
     return made
 
 
-NAMES = ("slm7", "samre", "two logs", "wide", pytest.param("widest", marks=pytest.mark.slow))
+NAMES = (
+    "slm7",
+    pytest.param("samre", marks=pytest.mark.slow),
+    "two logs",
+    "wide",
+    pytest.param("widest", marks=pytest.mark.slow),
+)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from d3stats.worlds import Voter, simulate_debates
 sys.path.insert(0, str(Path(__file__).parent))
 import itertools
 
+from layers import sampled
 from pages import HOSTILE, Page, write_jsonl
 
 KEYS = [
@@ -152,8 +153,8 @@ def test_a_log_with_everything_has_every_section(full: Page) -> None:
 
 @words_only
 def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
-    log = write_jsonl(tmp_path / "log.jsonl", scores=True)
-    shown = page_of(str(log), write_jsonl(tmp_path / "other.jsonl")).sections["scores"]
+    log = write_jsonl(tmp_path / "log.jsonl", n=12, scores=True)
+    shown = page_of(str(log), write_jsonl(tmp_path / "other.jsonl", n=4), n_boot=5).sections["scores"]
     means = scores(log).means
     assert "Mean scores by round" in shown
     assert all(f"{value:.2f}" in shown for value in means["mean"])
@@ -172,8 +173,10 @@ def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
     assert f"{kappa:.3f}" in slm7.sections["agreement"]
 
 
-@pytest.mark.parametrize("first", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_names_and_texts_of_a_log_are_shown_and_do_nothing(first: bool, tmp_path: Path) -> None:
+@sampled("first,several", [(True, False), (True, True), (False, True)], [0])
+def test_names_and_texts_of_a_log_are_shown_and_do_nothing(
+    first: bool, several: bool, tmp_path: Path
+) -> None:
     logs = [
         write_jsonl(
             tmp_path / name,
@@ -186,7 +189,7 @@ def test_names_and_texts_of_a_log_are_shown_and_do_nothing(first: bool, tmp_path
             seed=k,
             first=first,
         )
-        for k, name in enumerate(("a&b <i>x.jsonl", "'$\\frac$'.jsonl"))
+        for k, name in enumerate(("'<i>$\\frac$'.jsonl", "a&b <i>x.jsonl")[: 1 + several])
     ]
     found = d3stats.report(*logs, n_boot=30)
     text = found.to_html()
@@ -371,8 +374,8 @@ output = 40.0
 """
 
 
-@pytest.mark.parametrize(
-    ("how", "dollars"),
+@sampled(
+    "how,dollars",
     [
         # 24 rounds of an advocate and two jurors: 1,400 millionths of a turn when cheap, ten times that when dear.
         ({"model": "cheap"}, 24 * 3 * 0.0014),
@@ -381,6 +384,7 @@ output = 40.0
         # Half of 1,100 tokens at 1 and half at 4.
         ({"model": "cheap", "output_share": 0.5}, 24 * 3 * 0.00275),
     ],
+    [1, 3],
 )
 @words_only
 def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
@@ -389,7 +393,7 @@ def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     log = _courtroom(tmp_path / "log.jsonl")
-    found = d3stats.report(log, prices=prices, n_boot=20, transcripts=0, **how)  # type: ignore[arg-type]
+    found = d3stats.report(log, prices=prices, n_boot=5, transcripts=0, **how)  # type: ignore[arg-type]
     assert found.to_frame("tokens")["dollars"].iloc[-1] == pytest.approx(dollars)
     page = Page(found.to_html())
     assert "Dollars are at the prices of cheap" in page.sections["tokens"]
@@ -401,7 +405,7 @@ def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
 @words_only
 def test_a_role_keeps_its_turns_alone_in_every_section(tmp_path: Path) -> None:
     log = _courtroom(tmp_path / "log.jsonl")
-    found = d3stats.report(log, roles=["juror"], n_boot=20, transcripts=0)
+    found = d3stats.report(log, roles=["juror"], n_boot=5, transcripts=0)
     assert "roles whose turns count juror" in Page(found.to_html()).sections["read"]
     columns = found.to_frame("columns").set_index(["column", "of each"])
     assert columns.loc[("round", "turn"), "of"] == 48
@@ -454,21 +458,15 @@ def test_what_the_doctor_leaves_out_stands_first(tmp_path: Path) -> None:
 
 @words_only
 def test_logs_over_other_questions_are_compared_on_the_common_ones(tmp_path: Path) -> None:
-    a, b = (write_jsonl(tmp_path / f"{n}.jsonl", n=n, seed=n) for n in (20, 30))
-    assert "10 questions that all logs have" in page_of(a, b).sections["comparison"]
+    a, b = (write_jsonl(tmp_path / f"{n}.jsonl", n=n, seed=n) for n in (8, 12))
+    assert "4 questions that all logs have" in page_of(a, b, n_boot=5).sections["comparison"]
 
 
+@pytest.mark.slow
 def test_the_same_files_settings_and_seed_give_the_same_bytes(tmp_path: Path) -> None:
     log = write_jsonl(tmp_path / "log.jsonl", n=12, texts=True, tokens=True, first=True)
     one, two = (d3stats.report(log, rng=3, n_boot=20) for _ in range(2))
     assert one.to_html() == two.to_html()
-
-
-@words_only
-def test_another_seed_gives_other_limits(tmp_path: Path) -> None:
-    log = write_jsonl(tmp_path / "log.jsonl", n=12)
-    one, other = (d3stats.report(log, rng=seed, n_boot=20).to_html() for seed in (3, 4))
-    assert one != other
 
 
 def test_the_tables_can_be_had_as_data_too() -> None:
@@ -539,6 +537,8 @@ def test_the_command_writes_the_page_and_the_page_tells_the_command(tmp_path: Pa
     again.mkdir()
     CliRunner().invoke(app, [*words[:3], str(again / "page.html"), *words[4:]])
     assert (again / "page.html").read_text(encoding="utf-8") == text
+    CliRunner().invoke(app, [*words[:-1], "3", "--overwrite"])  # another seed gives other limits
+    assert Page(out.read_text(encoding="utf-8")).sections["rounds"] != Page(text).sections["rounds"]
 
 
 @words_only
@@ -572,6 +572,7 @@ def test_a_model_without_prices_is_refused_also_where_a_log_has_no_tokens(tmp_pa
 
 
 @words_only
+@pytest.mark.slow
 def test_the_picture_in_the_readme_is_of_the_page_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
     from PIL import Image
 
@@ -586,6 +587,10 @@ def test_the_picture_in_the_readme_is_of_the_page_of_today(monkeypatch: pytest.M
     assert number.sub("#", shown) == number.sub("#", today), "run `make screenshot`"
     for one, other in zip(number.findall(shown), number.findall(today), strict=True):
         assert abs(float(one) - float(other)) <= 1.0, "run `make screenshot`"
+
+
+def test_the_picture_in_the_readme_is_small_and_shown() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
     assert (docs / "report.png").stat().st_size < 200_000
     assert "](docs/report.png)" in (docs.parent / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
@@ -681,7 +686,12 @@ def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
         assert source.doctor == alone
 
 
-def test_the_size_of_a_page_does_not_grow_with_the_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pictures", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_size_of_a_page_does_not_grow_with_the_log(
+    pictures: bool, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if not pictures:
+        request.getfixturevalue("without_pictures")
     sizes = [len(d3stats.report(_large(tmp_path / f"{n}.jsonl", n), n_boot=10).to_html()) for n in (60, 600)]
     assert sizes[1] < 1.2 * sizes[0]
     assert sizes[1] < 1e6

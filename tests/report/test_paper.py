@@ -78,8 +78,20 @@ def opened(log: str) -> d3stats.Opened:
 
 
 def paper(item: str, *given: Any, **more: Any) -> Any:
-    """Make an item of logs that are read once for all tests; tests of the terminal read them anew."""
+    """Make an item of logs that are read once for all tests; tests of the terminal read them anew.
+
+    With the same logs and settings it is made once; tests only look at it.
+    """
+    if all(isinstance(g, str | Path) for g in given) and all(
+        isinstance(value, str | int | float) for value in more.values()
+    ):
+        return paper_of_files(item, tuple(map(str, given)), tuple(sorted(more.items())))
     return d3stats.paper(item, *(opened(str(g)) if isinstance(g, str | Path) else g for g in given), **more)
+
+
+@cache
+def paper_of_files(item: str, given: tuple[str, ...], more: tuple[tuple[str, Any], ...]) -> Any:
+    return d3stats.paper(item, *map(opened, given), **dict(more))
 
 
 def sources(logs: dict[str, str]) -> dict[str, tuple[list[list[Any]], dict[str, Any]]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 from typer.testing import CliRunner
 
 import d3stats
@@ -37,6 +38,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("without_pictures")
+@sampled("log", SIDES.values(), [2], indirect=True)
 def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
     page = d3stats.report(log, n_boot=20)
     (part,) = next(section for section in page.sections if section.key == "scores").parts

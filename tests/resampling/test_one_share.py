@@ -13,6 +13,7 @@ from d3stats.inference import agreement, compare, jury_curve, paired_difference,
 from d3stats.inference.bias.audit import clustered_rate
 from d3stats.models.separation.logged import separation_from_scores
 from d3stats.planning.replay import replay
+from d3stats.resampling.proportions import clustered_share
 from d3stats.trajectories import Trajectories
 
 Ends = tuple[float | None, float | None]
@@ -171,3 +172,20 @@ def test_the_worth_of_jurors_lies_between_one_and_their_number() -> None:
             assert 1 <= worth.low <= worth.value <= worth.high <= 12
         json.dumps(found.to_dict(), allow_nan=False, default=str)
     assert given < 4
+
+
+@pytest.mark.parametrize("kind", ["cluster Wilson", "cluster t"])
+def test_a_cluster_without_trials_counts_for_nothing(kind: str) -> None:
+    x, n = np.array([3, 0, 2, 3, 1]), np.full(5, 3)
+    cluster = np.array([0, 0, 1, 2, 3])
+    alone = clustered_share(x, n, cluster, kind=kind)
+    beside = clustered_share(np.append(x, 0), np.append(n, 0), np.append(cluster, 9), kind=kind)
+    assert beside == alone
+    assert beside.n_clusters == 4
+
+
+def test_clusters_that_all_give_one_value_have_no_t_interval_and_say_so() -> None:
+    found = clustered_share(np.array([1, 1]), np.array([2, 2]), np.array([0, 1]), kind="cluster t")
+    assert (found.value, found.low, found.high) == (0.5, None, None)
+    assert found.note is not None
+    assert "every cluster gives the same value" in found.note

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chancy import Chancy, as_set, defects, of_type, pairs
+from layers import covering
 
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.protocols import protocol_from_text
@@ -176,15 +177,13 @@ def test_a_part_of_a_batch_decides_nothing_when_a_run_is_interrupted(tmp_path: P
     assert as_set(log) == as_set(whole)
 
 
-@pytest.mark.parametrize("camp", ["right", "first", "largest"])
-@pytest.mark.parametrize(
-    "what",
-    [
+@covering(
+    what=[
         lambda n, r: "no idea",
         lambda n, r: str(2 * n) if r <= n <= 4 else "no idea",
         lambda n, r: f"{2 * n}.0" if r >= n else f" {2 * n + 1} ",
     ],
-    ids=["nobody right", "ever fewer right", "other spellings"],
+    camp=["right", "first", "largest"],
 )
 def test_open_questions_are_right_or_wrong_before_anybody_has_voted_their_label(
     what: Callable[[int, int], str], camp: str, tmp_path: Path
@@ -283,7 +282,7 @@ def played(rng: np.random.Generator, n: int) -> list[Round]:
 def test_a_rule_looks_at_what_it_says_it_reads_and_at_nothing_else(rule: Rule) -> None:
     rng = np.random.default_rng(3)
     changed = dict.fromkeys(("votes", "texts", "scores", "tokens", "confidence"), False)
-    for _ in range(80):
+    for _ in range(40):
         rounds, others = played(rng, 6), played(rng, 6)
         before = rule.run(rounds)
         for part in changed:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from chancy import Chancy, as_set, defects, of_type, pairs
+from layers import covering
 
 from d3stats.agent import Refused, Reply, Request
 from d3stats.log import appended
@@ -57,8 +58,7 @@ ONE: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("which", ["log", "journal"])
-@pytest.mark.parametrize("kind", ONE)
+@covering(kind=ONE, which=["log", "journal"])
 def test_a_damaged_file_is_made_whole_from_the_other(kind: str, which: str, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     first = debate(MAJORITY, ITEMS, Chancy(), log, name="n")
@@ -143,10 +143,12 @@ UNDER: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("both", [False, True])
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize("kind", UNDER)
-@pytest.mark.parametrize("call", [5, 12])
+@covering(
+    call=[5, 12],
+    kind=UNDER,
+    which=[0, 1],
+    both=[False, True],
+)
 def test_a_file_that_is_taken_from_a_run_ends_it_in_one_line(
     kind: str, which: int, both: bool, call: int, tmp_path: Path
 ) -> None:

@@ -55,8 +55,8 @@ def test_the_bound_is_what_the_longest_replies_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(protocols()))
 def test_no_run_costs_more_than_the_bound_when_every_call_is_made_once(name: str, tmp_path: Path) -> None:
     protocol = protocol_from_text(name)
-    found = forecast(protocol, pairs(4), Chancy())
-    report = debate(protocol, pairs(4), Chancy(), tmp_path / "log.jsonl")
+    found = forecast(protocol, pairs(2), Chancy())
+    report = debate(protocol, pairs(2), Chancy(), tmp_path / "log.jsonl")
     assert found.shortest.tokens <= found.full.tokens <= found.bound.tokens
     assert report.charged <= found.bound.tokens
     assert report.calls <= found.bound.calls
@@ -73,10 +73,10 @@ def test_dollars_need_prices_of_the_models() -> None:
 
 def test_a_long_list_is_scaled_up_from_some_of_it() -> None:
     agent = Chancy()
-    found = forecast(SAMRE, pairs(300), agent, measure=10)
-    assert (found.debates, found.measured) == (300, 10)
+    found = forecast(SAMRE, pairs(100), agent, measure=10)
+    assert (found.debates, found.measured) == (100, 10)
     assert found.full.tokens == pytest.approx(
-        forecast(SAMRE, pairs(300), agent, measure=300).full.tokens, rel=0.02
+        forecast(SAMRE, pairs(100), agent, measure=100).full.tokens, rel=0.02
     )
     assert agent.calls == 0
 

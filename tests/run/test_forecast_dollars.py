@@ -77,8 +77,10 @@ def of_journal(log: Path) -> float:
     return total
 
 
-@pytest.mark.parametrize("failing", [0.0, 0.3])
-@pytest.mark.parametrize("name", PROTOCOLS)
+@covering(
+    name=PROTOCOLS,
+    failing=[0.0, 0.3],
+)
 def test_the_report_has_the_dollars_of_its_journal_and_its_log(
     name: str, failing: float, tmp_path: Path
 ) -> None:

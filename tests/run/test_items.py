@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from layers import covering
 from typer.testing import CliRunner
 
 from d3stats.cli import app
@@ -556,8 +557,7 @@ def unread(items: Items) -> set[str]:
     return set(filter(None, listed.removeprefix(prefix).split(", ")))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", TABLES)
+@covering(name=TABLES, kind=KINDS)
 def test_every_column_of_a_table_is_read_or_named(tmp_path: Path, name: str, kind: str) -> None:
     cells, others = TABLES[name]
     table = pd.DataFrame(cells)
@@ -605,9 +605,12 @@ def test_own_names_of_label_and_id_are_known() -> None:
     ]
 
 
-@pytest.mark.parametrize("spelt", [str, str.upper, lambda name: name.replace("_", " ").title() + "."])
-@pytest.mark.parametrize(("role", "field"), [("id", "question"), ("preference", "label"), ("label", "label")])
-def test_every_listed_name_is_read(role: str, field: str, spelt: Callable[[str], str]) -> None:
+@covering(
+    spelt=[str, str.upper, lambda name: name.replace("_", " ").title() + "."],
+    of=[("id", "question"), ("preference", "label"), ("label", "label")],
+)
+def test_every_listed_name_is_read(of: tuple[str, str], spelt: Callable[[str], str]) -> None:
+    role, field = of
     said = {"Prompt": ["2 + 2?", "Is it?"]} if role == "label" else _SAID
     cells = {"id": ["7", "8"], "preference": ["A", "B"], "label": ["4", "yes"]}[role]
     for name in (name for names in ITEM_NAMES[role] for name in names):
@@ -744,7 +747,15 @@ def test_items_without_labels_are_counted() -> None:
 @pytest.mark.parametrize(
     ("source", "n", "clusters", "labels"),
     [
-        ("abirharrasse__D3-Judge/mt_bench_human_judgments.xlsx", 1198, 80, {"A": 322, "B": 616, None: 260}),
+        pytest.param(
+            *(
+                "abirharrasse__D3-Judge/mt_bench_human_judgments.xlsx",
+                1198,
+                80,
+                {"A": 322, "B": 616, None: 260},
+            ),
+            marks=pytest.mark.slow,
+        ),
         ("abirharrasse__D3-Judge/sample_data_200.xlsx", 199, 199, {"A": 62, "B": 69, "tie": 68}),
         ("WeOpenML__PandaLM/testset-v1.json", 999, 170, {"A": 422, "B": 472, "tie": 105}),
         ("WeOpenML__PandaLM", 999, 170, {"A": 422, "B": 472, "tie": 105}),

@@ -66,7 +66,7 @@ def test_early_stops_are_honoured_and_audited_and_the_report_has_the_guarantee(a
     assert all(stops[debate] in ("unanimity", "exhausted") for debate in stops.keys() - honoured)
 
 
-@pytest.mark.parametrize("concurrency", [2, 7, 64])
+@pytest.mark.parametrize("concurrency", [7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 64))])
 def test_many_at_a_time_have_the_verdicts_and_tokens_of_one_at_a_time(
     concurrency: int, alone: Any, tmp_path: Path
 ) -> None:
@@ -263,7 +263,7 @@ def test_held_debates_do_not_keep_others_from_being_played(tmp_path: Path) -> No
     async def elapsed() -> float:
         began = asyncio.get_running_loop().time()
         log, ledger = tmp_path / "log.jsonl", "eps=.05,delta=.1,stages=5"
-        await run_debates(PANEL, pairs(400), Timed(pause=1.0), log, concurrency=32, ledger=ledger, name="n")
+        await run_debates(PANEL, pairs(250), Timed(pause=1.0), log, concurrency=32, ledger=ledger, name="n")
         return asyncio.get_running_loop().time() - began
 
     with asyncio.Runner(loop_factory=Simulated) as runner:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from layers import covering
 from panel_cases import PANEL_WORLDS
 
 from d3stats.worlds import BLOCK, Lengths, PanelWorld, Voter, World, count_process, simulate_debates
@@ -14,8 +15,10 @@ from d3stats.worlds.draw import sample
 N_DEBATES = 2 * BLOCK + 100
 
 
-@pytest.mark.parametrize("world", PANEL_WORLDS.values(), ids=PANEL_WORLDS)
-@pytest.mark.parametrize("cuts", [(1,), (BLOCK,), (700, BLOCK + 1, 2 * BLOCK)])
+@covering(
+    cuts=[(1,), (BLOCK,), (700, BLOCK + 1, 2 * BLOCK)],
+    world=PANEL_WORLDS.values(),
+)
 def test_chunks_of_any_size_are_the_same_debates_bit_for_bit(
     world: PanelWorld, cuts: tuple[int, ...]
 ) -> None:

@@ -25,6 +25,7 @@ from d3stats.worlds.mixture_panel import beta_rule
 N_DEBATES, N_ROUNDS = 30_000, 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", MARKOV_WORLDS.values(), ids=MARKOV_WORLDS)
 def test_simulated_counts_follow_the_exact_law_in_every_round(world: PanelWorld) -> None:
     process = count_process(world, N_ROUNDS)

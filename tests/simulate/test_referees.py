@@ -91,7 +91,7 @@ def test_the_label_is_a_tie_as_often_as_the_margin_says() -> None:
 
 def first_turn_lead(mode: str, lean: tuple[float, ...]) -> float:
     return float(
-        lead(simulate_debates(team(mode, lean=lean, conformity=0.4, **MIDDLE), 20000, 2, 1))[:, 0].mean()
+        lead(simulate_debates(team(mode, lean=lean, conformity=0.4, **MIDDLE), 10000, 2, 1))[:, 0].mean()
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import sampled
+from layers import covering, sampled
 
 import d3stats
 from d3stats.inference import as_ratings, as_run
@@ -86,10 +86,10 @@ def test_a_text_that_states_no_answer_or_several_is_left_alone(text: str) -> Non
     assert stated_answer(text, LETTERS) is None
 
 
-@pytest.mark.parametrize(
-    "form", [name for name in FORMS if name not in ("point", "brackets", "lower case", "bold")]
+@covering(
+    form=[name for name in FORMS if name not in ("point", "brackets", "lower case", "bold")],
+    share=[0.05, 0.45],
 )
-@pytest.mark.parametrize("share", [0.05, 0.45])
 def test_accuracy_agreement_and_runs_warn_of_votes_in_another_form(form: str, share: float) -> None:
     spoilt = mutated(debates(), FORMS[form], share, seed=3)
     items = (
@@ -108,7 +108,7 @@ def test_accuracy_agreement_and_runs_warn_of_votes_in_another_form(form: str, sh
         assert any("WARNING" in note and "state" in note for note in notes), what
 
 
-@sampled("form", FORMS, slice(0, None, 2))
+@sampled("form", FORMS, slice(0, None, 4))
 def test_reading_what_is_stated_gives_the_numbers_of_the_table_without_it(form: str, tmp_path: Path) -> None:
     table = debates()
     spoilt = mutated(table, FORMS[form], 0.45, seed=5)
@@ -195,10 +195,10 @@ PEER = [
 ]
 
 
-@pytest.mark.parametrize("own", OWN)
-@pytest.mark.parametrize("peer", PEER)
-@pytest.mark.parametrize(
-    "form", ["{own}, although {peer}.", "{Peer}. {own}.", "I disagree with {peer}. {own}."]
+@covering(
+    form=["{own}, although {peer}.", "{Peer}. {own}.", "I disagree with {peer}. {own}."],
+    peer=PEER,
+    own=OWN,
 )
 def test_the_own_answer_is_read_and_never_that_of_another_agent(own: str, peer: str, form: str) -> None:
     for a in LETTERS:

@@ -40,7 +40,7 @@ def _warned(table: pd.DataFrame, *, labels: bool, both: bool, places: bool) -> b
 
 
 @pytest.mark.parametrize(("labels", "both"), [(False, True), (True, True), (True, False)])
-@examples(32, 100)
+@examples(16, 100)
 def test_votes_for_places_are_warned_of_and_votes_for_answers_are_not(
     labels: bool, both: bool, n_examples: int
 ) -> None:

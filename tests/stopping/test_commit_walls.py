@@ -192,3 +192,11 @@ def test_a_wall_beyond_the_last_round_is_said() -> None:
 def test_what_cannot_be_meant_is_refused(made, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=message):
         made()
+
+
+@pytest.mark.parametrize(("n_short", "told"), [(1, False), (2, True), (3, True), (4, True)])
+def test_too_short_debates_are_told_from_half_of_them_on(n_short: int, told: bool) -> None:
+    votes = np.tile([0, 0, 1], (4, 4, 1))
+    votes[:n_short, 2:] = MISSING
+    log = Trajectories.from_arrays(votes, answers=["A", "B"], depth=[2] * n_short + [4] * (4 - n_short))
+    assert any("cannot fire" in note for note in CommitWalls(3).remarks(log)) == told

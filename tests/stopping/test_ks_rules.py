@@ -241,7 +241,7 @@ def steady_drift(rng: np.random.Generator, n: int, drift: float, n_rounds: int) 
     return np.where(np.arange(n_rounds) > leaves[:, None], 3, 0)
 
 
-@examples(15, 40, "reps")
+@examples(10, 40, "reps")
 def test_the_rule_seldom_stops_in_ten_rounds_of_steady_drift(reps: int) -> None:
     rng, rule = np.random.default_rng(3), NoiseAwareKS(0.08, level=0.8, window=1)
     fired = sum(

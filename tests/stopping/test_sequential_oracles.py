@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from layers import covering
 
 from d3stats.stopping import (
     SPRT,
@@ -189,10 +190,10 @@ def test_adaptive_consistency_fails_the_same_test() -> None:
     assert stop_chance_of_a_fair_coin(AdaptiveConsistency(), 200) > Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    "rule", [EProcess(0.2), BettingConfidence(0.2), EProcess(0.3, a=2.0, b=2.0)], ids=str
+@covering(
+    shares=[(0.34, 0.33, 0.33), (0.4, 0.4, 0.2), (0.45, 0.35, 0.2)],
+    rule=[EProcess(0.2), BettingConfidence(0.2), EProcess(0.3, a=2.0, b=2.0)],
 )
-@pytest.mark.parametrize("shares", [(0.34, 0.33, 0.33), (0.4, 0.4, 0.2), (0.45, 0.35, 0.2)])
 def test_with_three_answers_a_wrong_leader_wins_with_at_most_twice_alpha(
     rule: EProcess | BettingConfidence, shares: tuple[float, float, float]
 ) -> None:
@@ -310,17 +311,23 @@ def test_a_longer_view_never_costs_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "p"),
+    ("rule", "p", "panel"),
     [
-        (SPRT(), 0.7),
-        (EProcess(0.2), 0.6),
-        (BettingConfidence(0.2), 0.7),
-        (AdaptiveConsistency(), 0.55),
-        (LookAhead(5, cost=0.005), 0.6),
+        pytest.param(
+            rule, p, panel, id=f"{rule}, {panel}", marks=() if k % 2 == panel // 2 else pytest.mark.slow
+        )
+        for k, (rule, p) in enumerate(
+            [
+                (SPRT(), 0.7),
+                (EProcess(0.2), 0.6),
+                (BettingConfidence(0.2), 0.7),
+                (AdaptiveConsistency(), 0.55),
+                (LookAhead(5, cost=0.005), 0.6),
+            ]
+        )
+        for panel in (1, 3)
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("panel", [1, 3])
 def test_simulated_debates_agree_with_the_enumeration(rule: Rule, p: float, panel: int) -> None:
     n, horizon = 20_000, 20
     rng = np.random.default_rng([11, panel])

@@ -149,8 +149,8 @@ def test_laws_come_from_every_family() -> None:
 
 
 def shares(strategy: st.SearchStrategy[Advocates], *properties: Callable[[Advocates], bool]) -> list[float]:
-    """Return which share of three hundred pairs has each property."""
-    seen = [[bool(has(a)) for has in properties] for a in seeded_draws(strategy, n=300, seed=1)]
+    """Return which share of a hundred and fifty pairs has each property."""
+    seen = [[bool(has(a)) for has in properties] for a in seeded_draws(strategy, n=150, seed=1)]
     return [float(x) for x in np.mean(seen, axis=0)]
 
 

@@ -93,7 +93,7 @@ def test_whoever_is_asked_reads_a_pair_equally_well(
 
 @pytest.mark.parametrize("panel", [1, 5])
 @pytest.mark.parametrize("diversity", [0.0, 1.0])
-@examples(700, 2500, "n_items")
+@examples(300, 2500, "n_items")
 def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: float, n_items: int) -> None:
     """Items with small gaps and a large shared error, so that more voters do not settle everything."""
     court = Courtroom(categories=[("close", 1, 3.0, 2.0)], juror_shared=3.0, juror_persona=4.0, hidden=0.3)

@@ -247,8 +247,10 @@ def test_an_error_that_all_share_adds_to_the_spread_of_each_juror() -> None:
         ({}, 1),
         ({"persona_diversity": 0.3, "prompt_sd": 1.5}, 3),
         ({"protocol": "more", "advocates": 3, "upside": 1.7, "advocate_correlation": 0.2}, 1),
-        ({"protocol": "more", "advocates": 5, "advocate_correlation": 0.0, "verbosity_bias": 0, "juror_shared": 0,
-          "juror_noise": 2.0}, 1),
+        pytest.param(
+            {"protocol": "more", "advocates": 5, "advocate_correlation": 0.0, "verbosity_bias": 0, "juror_shared": 0,
+             "juror_noise": 2.0}, 1, marks=pytest.mark.slow,
+        ),
         ({"protocol": "more", "advocates": 3, "prompt_sd": 4.0, "prompt_alike": 0.3, "upside": 0.5}, 1),
         ({"label_noise": 0.3, "categories": [("ethics", 1, 1.0, 4.0), ("math", 1, 0.0, 0.0)]}, 2),
     ],

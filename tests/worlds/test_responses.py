@@ -70,7 +70,7 @@ def moments(given: np.ndarray) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("mode", ["one_by_one", "simultaneous"])
 def test_played_scores_have_the_law_of_the_equations(mode: str) -> None:
     world = Responses(per_dialogue=1)
-    ours = moments(played(world, 500, 5, communication=mode, referees=("critic", "scientist")))
+    ours = moments(played(world, 250, 5, communication=mode, referees=("critic", "scientist")))
     other = moments(twin(world, 20_000, 2, 2, mode, np.random.default_rng(6)))
     assert ours.keys() == other.keys()
     far = {}

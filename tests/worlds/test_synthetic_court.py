@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from twins import at_the_end, distances, far, played, step_through, twin
+from twins import Batch, at_the_end, distances, far, played, step_through, twin
 
 from d3stats.agent import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.protocols.d3 import More, Samre
@@ -98,7 +99,7 @@ def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ["samre", "more, personas"])
 def test_a_played_courtroom_has_the_law_of_its_twin(name: str) -> None:
-    found = apart(name, 700, 31)
+    found = apart(name, 400, 31)
     assert len(found) > 25
     assert not far(found)
 
@@ -122,6 +123,11 @@ LOUD = Courtroom(
     juror_persona=0.5,
     juror_noise=0.5,
 )
+
+
+@cache
+def loud_twin() -> Batch:
+    return twin(LOUD, 8_000, 2, 6)
 
 
 def without_feedback(request: Request) -> Request:
@@ -152,15 +158,14 @@ def with_the_first_side_only(request: Request) -> Request:
 )
 def test_an_agent_that_sees_too_little_breaks_the_law(wiring: Any, where: str) -> None:
     protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
-    drawn = twin(LOUD, 8_000, 2, 6)
-    wired = distances(played(protocol, LOUD, 500, 5, first="A", wiring=wiring), drawn, skip=("tokens",))
+    wired = distances(played(protocol, LOUD, 500, 5, first="A", wiring=wiring), loud_twin(), skip=("tokens",))
     assert where in far(wired)
 
 
 def test_with_the_right_wiring_the_same_comparison_is_quiet() -> None:
     protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
     ours = played(protocol, LOUD, 500, 5, first="A")
-    assert not far(distances(ours, twin(LOUD, 8_000, 2, 6)))
+    assert not far(distances(ours, loud_twin()))
 
 
 # ---------------------------------------------------------------- what hangs on what

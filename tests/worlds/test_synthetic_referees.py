@@ -69,7 +69,7 @@ def test_ten_thousand_played_talks_have_the_law_of_their_twin(mode: str) -> None
 def test_one_turn_one_agent_and_one_role_have_the_law_of_their_twins(
     protocol: ChatEval, world: Referees
 ) -> None:
-    ours = played(protocol, world, 400, 31, first="A")
+    ours = played(protocol, world, 250, 31, first="A")
     found = distances(ours, twin(world, 8_000, protocol.max_rounds, 32))
     assert len(found) > 10
     assert not far(found)

@@ -179,7 +179,7 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
             if least
             else 0.0
         )
-        p = below + last if 2 * least < n else 1.0 if method == "exact" else 1 - (below - last) / 2
+        p = below + last if 2 * least < n else 1 - (below - last) / 2
     else:
         gap = float(abs(b - c)) if method == "asymptotic" else max(abs(b - c) - 1.0, 0.0)
         statistic = gap * gap / n

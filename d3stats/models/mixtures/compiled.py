@@ -287,7 +287,7 @@ def climb(
             if new_value > value - slack:
                 x[:], grad[:], hess[:, :] = trial, new_grad, new_hess
                 value = new_value
-                if small and damping < 1e-3:
+                if small and damping < 1e-4:
                     break
                 # Falling by a tenth, it is too small for the next step on a ridge, and has to rise again.
                 damping = max(damping * 0.3, 1e-14)

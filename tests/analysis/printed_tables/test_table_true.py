@@ -46,8 +46,9 @@ def test_no_number_of_true_tables_is_called_inconsistent(n_examples: int) -> Non
     assert accused(1, n_examples) == []
 
 
-def test_no_number_is_called_inconsistent_because_its_digits_were_cut_off() -> None:
-    assert accused(2, 60, "cut off") == []
+@examples(20, 60)
+def test_no_number_is_called_inconsistent_because_its_digits_were_cut_off(n_examples: int) -> None:
+    assert accused(2, n_examples, "cut off") == []
 
 
 @pytest.mark.slow
@@ -56,6 +57,7 @@ def test_no_number_of_20000_true_tables_is_called_inconsistent() -> None:
     assert accused(4, 2_000, "cut off") == []
 
 
+@pytest.mark.slow
 def test_the_random_tables_hold_every_test_unit_column_and_kind_of_average() -> None:
     """What no accusation is worth depends on what was tried."""
     seen: Counter[str] = Counter()

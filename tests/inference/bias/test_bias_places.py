@@ -12,7 +12,7 @@ from layers import covering, sampled
 from d3stats.inference.bias import as_judgments, length_bias, position_bias, self_preference
 
 
-def verdicts(seed: int, n: int = 40, both: bool = True) -> pd.DataFrame:
+def verdicts(seed: int, n: int = 24, both: bool = True) -> pd.DataFrame:
     """Verdicts of two judges in both orders, all columns as of the answers."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -79,7 +79,7 @@ def test_votes_by_place_give_the_numbers_of_votes_by_answer(of_place: tuple[str,
 def test_columns_that_change_places_are_refused_where_votes_name_answers(of_place: str) -> None:
     table = by_place(verdicts(4), "vote", of_place)
     for audit in (position_bias, length_bias, self_preference):
-        with pytest.raises(ValueError, match=r"exchanged between AB and BA in 40 items.*--votes slot"):
+        with pytest.raises(ValueError, match=r"exchanged between AB and BA in 24 items.*--votes slot"):
             audit(table)
 
 
@@ -89,7 +89,7 @@ def test_a_few_exchanged_items_are_a_warning() -> None:
     mixed = pd.concat([table[~few], by_place(table[few], "length")]).sort_index()
     for votes in ("answer", "slot"):
         notes = as_judgments(mixed, votes=votes).notes  # type: ignore[arg-type]
-        assert any(n.startswith("WARNING") and "exchanged" in n and "2 of 40 items" in n for n in notes)
+        assert any(n.startswith("WARNING") and "exchanged" in n and "2 of 24 items" in n for n in notes)
 
 
 def test_where_no_item_tells_what_was_taken_is_a_warning() -> None:

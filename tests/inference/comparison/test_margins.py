@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering, examples
 from scipy import stats
 
 from d3stats.inference import MarginTests, compare, equivalence, noninferiority, paired_difference
@@ -44,8 +45,10 @@ def test_non_inferiority_is_a_one_sided_t_test_against_the_margin() -> None:
     assert worse.p_value == pytest.approx(stats.ttest_1samp(b - a, 0.4, alternative="less").pvalue, rel=1e-6)
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("gain", [-0.9, -0.4, -0.2, -0.1, 0.0, 0.15, 0.3, 0.8])
+@covering(
+    gain=[-0.9, -0.4, -0.2, -0.1, 0.0, 0.15, 0.3, 0.8],
+    alpha=[0.01, 0.05, 0.2],
+)
 def test_the_interval_and_the_p_value_never_disagree(gain: float, alpha: float) -> None:
     pair = paired_difference(*scores(gain))
     for found in (
@@ -131,9 +134,10 @@ def test_results_are_shown_as_tables_json_and_latex() -> None:
     assert str(both[0]).splitlines()[0].startswith("new - old: ")
 
 
-def test_at_the_margin_itself_equivalence_is_claimed_at_most_as_often_as_alpha_says() -> None:
+@examples(100, 300, "n")
+def test_at_the_margin_itself_equivalence_is_claimed_at_most_as_often_as_alpha_says(n: int) -> None:
     rng = np.random.default_rng(3)
-    n, clusters, size = 300, 12, 3
+    clusters, size = 12, 3
     cluster = np.repeat(np.arange(clusters), size)
     claimed = []
     for _ in range(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import examples
 
 from d3stats.inference import paired_difference
 
@@ -27,8 +28,9 @@ def covers(
     return hits / made
 
 
-def test_limits_hold_the_true_relative_gain() -> None:
-    assert covers(60, 2, 0.7, 0.15, 0.05, 300, 1) > 0.92
+@examples(100, 300)
+def test_limits_hold_the_true_relative_gain(n_examples: int) -> None:
+    assert covers(60, 2, 0.7, 0.15, 0.05, n_examples, 1) > 0.92
 
 
 @pytest.mark.slow

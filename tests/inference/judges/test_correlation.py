@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layers import sampled
+from layers import covering, examples, sampled
 from scipy import stats
 
 from d3stats.inference.judges.correlation import (
@@ -102,8 +102,10 @@ def test_interval_and_p_agree_and_the_error_has_a_least_value(method: Any, seed:
         assert e.se / (1 - e.value**2) >= null_error(Cells.of(x, y), method) - 1e-12
 
 
-@pytest.mark.parametrize("kind", [None, *KINDS])
-@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@covering(
+    method=["spearman", "kendall"],
+    kind=[None, *KINDS],
+)
 def test_too_few_other_scores_give_no_interval_in_any_kind_and_the_note_counts_them(
     method: Any, kind: Any
 ) -> None:
@@ -248,8 +250,9 @@ def rejected(method: Any, levels: int, n: int, replicates: int, *, clusters: boo
 
 
 @sampled("levels", SHARES, (0,))
-def test_scores_with_ties_are_not_related_too_often(levels: int) -> None:
-    assert rejected("kendall", levels, 60, 300) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 300)
+@examples(100, 300)
+def test_scores_with_ties_are_not_related_too_often(levels: int, n_examples: int) -> None:
+    assert rejected("kendall", levels, 60, n_examples) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / n_examples)
 
 
 @pytest.mark.slow
@@ -262,16 +265,17 @@ def test_the_size_holds_with_ties(n: int, levels: int, method: Any, clusters: bo
 
 
 @sampled("method", ["spearman", "kendall"], (1,))
-def test_a_related_pair_of_yes_and_no_is_covered(method: Any) -> None:
+@examples(100, 300)
+def test_a_related_pair_of_yes_and_no_is_covered(method: Any, n_examples: int) -> None:
     # Both correlations are phi = .5 here: equal shares of 0 and 1, equal in three of four.
     rng, hits = np.random.default_rng(4), 0
-    for _ in range(300):
+    for _ in range(n_examples):
         x = rng.integers(0, 2, 60)
         e = correlation(x, np.where(rng.random(60) < 0.75, x, 1 - x), method=method).estimate
         assert e.low is not None
         assert e.high is not None
         hits += e.low <= 0.5 <= e.high
-    assert hits / 300 >= 0.94 - 3 * np.sqrt(0.06 * 0.94 / 300)
+    assert hits / n_examples >= 0.94 - 3 * np.sqrt(0.06 * 0.94 / n_examples)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import sampled
+from layers import examples, sampled
 from scipy.stats import binom
 
 from d3stats.inference.judges.jury import JuryCurve, best_juror, drawn_panels, jury_curve
@@ -173,8 +173,9 @@ def test_the_best_of_equal_jurors_is_no_better_than_any_on_items_that_did_not_ch
 
 
 @sampled("p", [[0.6] * 7, [0.9, 0.8, 0.6], [0.95] * 3 + [0.3] * 2, [0.6] * 4 + [0.8], [0.7] * 2], (1,))
-def test_limits_of_the_best_juror_hold_whoever_is_the_best(p: list[float]) -> None:
-    rng, replicates, items = np.random.default_rng(8), 200, 60
+@examples(80, 200, "replicates")
+def test_limits_of_the_best_juror_hold_whoever_is_the_best(p: list[float], replicates: int) -> None:
+    rng, items = np.random.default_rng(8), 60
     big = rng.random((400_000, len(p))) < p
     # A tie is half a right verdict.
     truth = (

@@ -216,8 +216,7 @@ def test_with_words_for_categories_the_order_of_weights_is_said() -> None:
     assert not cohen_kappa([1, 2, 3], [1, 3, 3], weights="linear").notes
 
 
-@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-@pytest.mark.parametrize("words", [False, True])
+@covering(weights=[None, "linear", "quadratic"], words=[False, True])
 def test_categories_that_no_rater_used_change_nothing_unless_they_are_named(
     weights: str | None, words: bool
 ) -> None:

@@ -81,7 +81,7 @@ def test_three_kinds_that_two_beta_binomials_miss_lie_within_the_limits() -> Non
     rng = np.random.default_rng(3)
     limit, _ = truth("three kinds", 7)
     assert limit == pytest.approx(0.8, abs=0.002)
-    for _ in range(3):
+    for _ in range(2):
         found, _ = panel(rng.binomial(7, chances("three kinds", 400, rng)), 7)
         assert not found.excludes(limit)  # type: ignore[attr-defined]
         assert found.high - found.low < 0.75  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layers import sampled
+from layers import examples, sampled
 from scipy.special import ndtr
 
 from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
@@ -390,14 +390,16 @@ def test_a_judge_that_errs_on_one_side_has_its_bias_covered() -> None:
     ("labelled", "accuracy", "alike", "widest"),
     [(40, 0.9, False, 1.08), (20, 0.98, False, np.inf), (10, 0.9, True, np.inf)],
 )
+@examples(25, 60, "n")
 def test_few_labels_over_clusters_hold_their_level_and_many_are_hardly_wider_than_a_t(
     labelled: int,
     accuracy: float,
     alike: bool,
     widest: float,
+    n: int,
 ) -> None:
     """200 clusters of five; a judge whose luck is alike within clusters, or who errs on whole ones."""
-    rng, held, ratios, n = np.random.default_rng(31), 0, [], 60
+    rng, held, ratios = np.random.default_rng(31), 0, []
     cluster = np.repeat(np.arange(200), 5)
     for _ in range(n):
         # Two normals per item with a correlation of .3 within a cluster: the label, and the judge's luck.

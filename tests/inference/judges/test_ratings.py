@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 
 import d3stats
 from d3stats.inputs.ratings import Ratings
@@ -230,8 +231,10 @@ def test_a_column_that_is_named_as_computed_from_the_raters_is_no_rater(name: st
     assert as_ratings(wide.drop(columns="Bernd")).raters == ("Anna", name)
 
 
-@pytest.mark.parametrize("how", ["mean", "median", "sum"])
-@pytest.mark.parametrize("decimals", [0, 2])
+@covering(
+    decimals=[0, 2],
+    how=["mean", "median", "sum"],
+)
 def test_a_column_that_equals_a_statistic_of_the_others_is_no_rater(how: str, decimals: int) -> None:
     drawn = np.random.default_rng(3).integers(1, 8, size=(40, 4))
     wide = pd.DataFrame(drawn, columns=["a", "b", "c", "z"], index=[f"q{k}" for k in range(40)])
@@ -265,8 +268,10 @@ def test_a_column_per_agent_and_round_is_read_as_the_log_that_it_is(debate: str,
         )
 
 
-@pytest.mark.parametrize("column", ["run", "seed", "Durchgang"])
-@pytest.mark.parametrize("ragged", [False, True])
+@covering(
+    ragged=[False, True],
+    column=["run", "seed", "Durchgang"],
+)
 def test_two_runs_in_one_table_are_refused_with_the_columns_that_read_them(
     column: str, ragged: bool, tmp_path: Path
 ) -> None:

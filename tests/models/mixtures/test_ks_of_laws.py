@@ -95,7 +95,7 @@ laws = st.builds(
 )
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(a=laws, b=laws)
 def test_the_latent_distance_is_that_of_a_fine_grid(a: BetaBinomialMixture, b: BetaBinomialMixture) -> None:
     brute = float(np.abs(brute_latent_cdf(a) - brute_latent_cdf(b)).max())

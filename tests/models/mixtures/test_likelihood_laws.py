@@ -155,7 +155,7 @@ def test_every_newton_step_raises_the_objective_and_ends_above_em(
     assert (np.diff(values) >= -1e-10 * (1 + abs(values[-1]))).all(), values
 
 
-@pytest.mark.parametrize("penalty", [0.05, 1.0])
+@pytest.mark.parametrize("penalty", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_methods_agree_on_the_posterior_mode_too(penalty: float) -> None:
     fits = [
         fit_beta_binomial_mixture(range(8), 7, BIMODAL, penalty=penalty, method=method, n_starts=10)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from layers import sampled
+from layers import examples, sampled
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -70,8 +71,7 @@ def test_the_fits_of_a_described_log_have_its_questions(logs: tuple[Trajectories
         assert fit.functionals(n_boot=20, rng=1)["kind"].str.startswith("question bootstrap").all()
 
 
-@pytest.mark.parametrize("round_number", [1, 2])
-def test_the_command_shows_one_interval_for_one_quantity(round_number, tmp_path) -> None:
+def test_the_command_shows_one_interval_for_one_quantity(tmp_path) -> None:
     path = tmp_path / "log.csv"
     table(4).to_csv(path, index=False)
 
@@ -81,16 +81,16 @@ def test_the_command_shows_one_interval_for_one_quantity(round_number, tmp_path)
         return json.loads(done.stdout)
 
     for more in (("--n-boot", "40"), ("--n-boot", "30", "--level", "0.8", "--seed", "4")):
-        row = documents(*more)["rounds"][round_number - 1]
-        whole = documents("--round", str(round_number), *more)
-        for shown in whole["functionals"]:
-            name = {"P(S > n/2)": "prob_majority"}.get(shown["functional"], shown["functional"])
-            # One table is written with fifteen digits, the other with all.
-            assert [shown["estimate"], shown["low"], shown["high"]] == pytest.approx(
-                [row[name + e] for e in ("", "_low", "_high")], rel=1e-12
-            )
-            assert shown["kind"] == f"question bootstrap percentile, refitted, {more[1]} replicates"
-        assert not any("independent" in note["text"] for note in whole["notes"])
+        for round_number, row in enumerate(documents(*more)["rounds"], start=1):
+            whole = documents("--round", str(round_number), *more)
+            for shown in whole["functionals"]:
+                name = {"P(S > n/2)": "prob_majority"}.get(shown["functional"], shown["functional"])
+                # One table is written with fifteen digits, the other with all.
+                assert [shown["estimate"], shown["low"], shown["high"]] == pytest.approx(
+                    [row[name + e] for e in ("", "_low", "_high")], rel=1e-12
+                )
+                assert shown["kind"] == f"question bootstrap percentile, refitted, {more[1]} replicates"
+            assert not any("independent" in note["text"] for note in whole["notes"])
 
 
 def test_one_round_lists_what_was_left_out_and_warns_as_all_rounds_do(tmp_path) -> None:
@@ -214,11 +214,16 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
     assert len(report.plot(n_boot=20, rng=1).axes) == 2
 
 
+@pytest.fixture(scope="module")
+def enough(logs: tuple[Trajectories, Trajectories]) -> Any:
+    return d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
+
+
 @pytest.mark.parametrize("n_boot", [0, 2, 38])
 def test_too_few_replicates_give_estimates_without_limits(
-    logs: tuple[Trajectories, Trajectories], n_boot: int
+    logs: tuple[Trajectories, Trajectories], enough: Any, n_boot: int
 ) -> None:
-    full = d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
+    full = enough
     few = d3stats.fit(logs[0], n_components=1, n_boot=n_boot, rng=1)
     limits = ["mean_low", "mean_high", "prob_majority_low", "ks_pmf_low", "ks_pmf_high"]
     shown, hidden = full.to_frame().iloc[1], few.to_frame().iloc[1]
@@ -287,8 +292,9 @@ def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
     [([1] * 60, 0.0, True), ([1] * 60, 0.01, True), ([5] * 40, 0.01, True), ([1] * 60, 0.5, False)],
     (1, 3),
 )
+@examples(10, 20, "seeds")
 def test_limits_of_a_distance_hold_it_where_hardly_any_debate_changed(
-    sizes: list[int], share: float, few: bool
+    sizes: list[int], share: float, few: bool, seeds: int
 ) -> None:
     """Where no debate of the sample changed, every replicate has distance 0: [0, 0] held .01 of changes in .41."""
     cluster = np.repeat(np.arange(len(sizes)), sizes)
@@ -302,7 +308,7 @@ def test_limits_of_a_distance_hold_it_where_hardly_any_debate_changed(
     below = [np.bincount(s, minlength=6).cumsum() / 100_000 for s in draw(np.arange(100_000)).T]
     true = float(np.abs(below[0] - below[1]).max())
     held, told = [], []
-    for seed in range(20):
+    for seed in range(seeds):
         votes = draw(cluster)
         drift = rounds_drift(votes, np.full(votes.shape, 5), cluster, n_components=1, n_boot=40, rng=seed)
         pmf, latent = drift.ks().to_dict("records")

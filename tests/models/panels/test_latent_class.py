@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from layers import sampled
 
 from d3stats.models.panels.latent_class import (
     MOST_OWN_STARTS,
@@ -51,7 +52,7 @@ def plain_em(codes: np.ndarray, answers: int, prior: float, steps: int) -> tuple
     return belief, table
 
 
-@pytest.mark.parametrize(("answers", "missing"), [(2, 0.0), (3, 0.25), (4, 0.1)])
+@sampled("answers, missing", [(2, 0.0), (3, 0.25), (4, 0.1)], (1,))
 def test_em_is_that_of_dawid_and_skene_vote_by_vote(answers: int, missing: float) -> None:
     codes = votes_of([0.9, 0.8, 0.7, 0.7], 80, answers, missing, 3)
     patterns = VotePatterns.of(codes, answers)

@@ -350,7 +350,7 @@ def test_scores_without_a_mean_are_weighed_by_who_is_ahead() -> None:
 
 
 def test_correlated_scores_without_a_mean_rank_as_drawn_ones_do() -> None:
-    rng, rho, k, n = np.random.default_rng(7), 0.8, 2, 400_000
+    rng, rho, k, n = np.random.default_rng(7), 0.8, 2, 100_000
 
     def best() -> np.ndarray:
         own = special.ndtri(rng.random(n) ** (1 / k))  # the best of k independent parts

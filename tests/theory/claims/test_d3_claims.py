@@ -170,6 +170,7 @@ def test_the_named_counterexamples_have_their_published_numbers() -> None:
     assert numbers["P(M1 > M2)"] == pytest.approx(0.7083333333, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUTED)
 def test_a_search_that_is_told_nothing_finds_a_readable_counterexample(name: str) -> None:
     found = find_counterexample(claim(name))
