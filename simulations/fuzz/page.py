@@ -48,10 +48,10 @@ and halves of characters. The public function of its kind reads it.
 
 {inputs_table}
 
-All inputs were read one after the other, thousands by one process. Its memory never exceeded {memory:,} MB, and the slowest input
-took {slowest:g} CPU seconds. `python simulations/fuzz/run.py` makes the table again ({cpu:,.0f} CPU
-seconds); a stopped run continues. `--kind NAME --only NUMBER` repeats one input. A test tries 300
-other inputs on every change.
+All inputs were read one after the other, thousands by one process. Its memory never exceeded {memory:,} MB, and the
+slowest input took {slowest:g} CPU seconds. `python simulations/fuzz/run.py` makes the table again ({cpu:,.0f} CPU
+seconds); a stopped run continues. `--kind NAME --only NUMBER` repeats one input. A test tries 300 other inputs on every
+change.
 
 ## Files that hold much
 
