@@ -144,7 +144,7 @@ def forked(work: Callable[[], int], limit: float | None, log: Path) -> tuple[int
             sys.stdout.flush()
             os._exit(status)
     # Processor time is the limit; the clock only ends a mutant that waits for something that never comes.
-    deadline = time.monotonic() + 30 * limit + 900 if limit is not None else float("inf")
+    deadline = time.monotonic() + 10 * limit + 120 if limit is not None else float("inf")
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
         if time.monotonic() > deadline:
             os.killpg(child, signal.SIGKILL)
