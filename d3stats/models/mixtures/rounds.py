@@ -620,15 +620,15 @@ def rounds_drift(
 ) -> Drift:
     """Compute KS distances between successive fitted rounds, with bootstrap intervals and permutation noise.
 
-    Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of each
-    question are swapped with probability 1/2. Every replicate is refitted, from the fit and one other start (four, where
-    a debate has fewer votes than the mixture has parameters).
+    Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of
+    each question are swapped with probability 1/2. Every replicate is refitted, from the fit and one other start
+    (four, where a debate has fewer votes than the mixture has parameters).
 
-    A round has no limits where fewer than ten questions' worth of debates hold a wrong vote (or a right one, if most are
-    wrong): with one or two, percentiles of the spread cover .25. With fewer than 30, limits reach further on the long side of each quantity, towards one half
-    for a chance and up for the spread. 95 % limits then cover .94 with 13 of 60 and with 24 of 200, percentiles .84 and
-    .88. Where fewer than ten questions' worth of debates changed their count, a distance has the limits of
-    :meth:`Drift.ks`.
+    A round has no limits where fewer than ten questions' worth of debates hold a wrong vote (or a right one, if
+    most are wrong): with one or two, percentiles of the spread cover .25. With fewer than 30, limits reach further
+    on the long side of each quantity, towards one half for a chance and up for the spread. 95 % limits then cover
+    .94 with 13 of 60 and with 24 of 200, percentiles .84 and .88. Where fewer than ten questions' worth of debates
+    changed their count, a distance has the limits of :meth:`Drift.ks`.
 
     Parameters
     ----------
