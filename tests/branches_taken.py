@@ -28,7 +28,7 @@ def main() -> int:
     measured.load()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "coverage.json"
-        measured.json_report(outfile=str(out), include=options.of and [options.of])
+        measured.json_report(outfile=str(out), include=options.of and [options.of], ignore_errors=True)
         found = json.loads(out.read_text(encoding="utf-8"))
     totals = found["totals"]
     taken, branches = totals["covered_branches"], totals["num_branches"]
