@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,17 +13,27 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from d3stats import Trajectories, correct, planning
-from d3stats.inference import as_ratings
+import d3stats
+from d3stats import Trajectories, correct, fit_rounds, planning
+from d3stats.counts import ConfusionCounts, RoundCounts
+from d3stats.inference import as_pairwise, as_ratings, cohen_kappa, effective_jurors
 from d3stats.inference.bias.persona import subset_accuracy
 from d3stats.inference.comparison.power import minimum_detectable_effect, plan_comparison, power, sample_size
+from d3stats.inference.judges.coefficients import fleiss_cohen_everitt
+from d3stats.inference.judges.prediction_powered import prediction_powered_mean
+from d3stats.models.bayes.result import Sampling
 from d3stats.models.chains.optimum import solve
+from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chains
 from d3stats.models.chains.process import CountProcess, walk
+from d3stats.models.mixtures.result import Information
+from d3stats.models.mixtures.rounds import rounds_drift
 from d3stats.planning.calibration.moments import check_statistics, moments
 from d3stats.planning.calibration.parameters import observe
 from d3stats.planning.exact import _copy, _key, evaluate
-from d3stats.stopping import Decision, ESCWindow, KSStability, Unanimity
-from d3stats.worlds import Courtroom, Voter, count_process
+from d3stats.planning.ledger import audit_shares, over_budget
+from d3stats.planning.prices import spending
+from d3stats.stopping import Decision, ESCWindow, KSStability, Round, Stops, Unanimity, batch_rounds
+from d3stats.worlds import Courtroom, Voter, count_process, simulate_debates
 
 STEP = [[[1.0, 0.0], [0.0, 1.0]]]
 
@@ -118,6 +128,107 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "round_number must lie between 1 and 1; got 2",
     ),
     "wide": (lambda: as_ratings(pd.DataFrame({"item": ["a"], "label": ["A"]})), "must"),
+    "texts": (
+        lambda: Round(1, (0, 1), 2, texts=("a",)),
+        "texts must have one answer per seat; got 1 texts",
+    ),
+    "confidence": (lambda: Round(1, (0, 1), 2, confidence=(0.5,)), "confidence must have one value per seat"),
+    "tokens of a round": (lambda: Round(1, (0, 1), 2, tokens=-1.0), "tokens must be finite and >= 0"),
+    "reasons": (lambda: Stops(np.array([1, 2]), np.array(["a"])), r"reasons must have shape \(2,\)"),
+    "batch number": (lambda: replace(batch(), number=0), "number must be >= 1; got number=0"),
+    "batch votes": (
+        lambda: replace(batch(), votes=np.zeros(2, np.int32)),
+        r"votes must have shape \(debates, seats\)",
+    ),
+    "batch label": (
+        lambda: replace(batch(), label=np.zeros(1, np.int32)),
+        "label must have one value per debate",
+    ),
+    "shares": (
+        lambda: over_budget([], 3),
+        "shares must hold the audit share of at least one stage; got none",
+    ),
+    "share": (lambda: over_budget([1.5], 3), "shares must lie above 0 and at most at 1; got 1.5"),
+    "stages": (
+        lambda: d3stats.Ledger(n=1000, eps=0.05).shares,
+        "stages must be given to know the audit shares",
+    ),
+    "powered kind": (
+        lambda: prediction_powered_mean([1, 0, 1], [1, None, 0], chance=[0.5] * 3, kind="MOVER"),
+        "kind must be left out with chances of labels",
+    ),
+    "powered MOVER": (
+        lambda: prediction_powered_mean([3, 7, 5, 4, 2], [3, 6, 5, None, None], kind="MOVER"),
+        "kind must not be 'MOVER' unless labels are 0 or 1",
+    ),
+    "sampling": (lambda: Sampling._of(None, {"nothing": 1}), "options of sampling must be among"),
+    "no sampling": (lambda: Sampling._of(3, {}), "sampling must be a Sampling; got int"),
+    "binomial": (
+        lambda: Information(np.array([0.5, 0.0]), np.eye(2), 1).alpha_beta_covariance(),
+        "alpha and beta need rho > 0 in every component",
+    ),
+    "rise": (lambda: audit_shares(5, 0.1, 3, rise=0.0), "rise must lie above 0 and at most at 1"),
+    "chain votes": (lambda: fit_panel_chains([[1]]), r"votes must have shape \(debates, rounds, seats\)"),
+    "chain values": (lambda: fit_panel_chains([[[2]]]), "votes must be 1, 0 or -1"),
+    "chain debates": (
+        lambda: fit_panel_chains([[[1], [1]]]),
+        "votes must hold at least 2 debates with a vote; got 1",
+    ),
+    "chain moves": (
+        lambda: fit_panel_chains([[[1]], [[0]]]),
+        "a seat that votes in two successive rounds; got none",
+    ),
+    "theta": (lambda: chain_laws(np.zeros(5), panel=3, n_rounds=2), "theta must have"),
+    "optimum cost": (lambda: solve(count_process(Voter(panel=3), 3), -0.1), "cost must be finite and >= 0"),
+    "drift cluster": (
+        lambda: rounds_drift(np.ones((3, 1), int), np.full((3, 1), 3), [1, 2]),
+        r"cluster must have one value per debate \(3\); got 2",
+    ),
+    "drift questions": (
+        lambda: rounds_drift(np.ones((3, 1), int), np.full((3, 1), 3), [1, 1, 1]),
+        "cluster must hold at least 2 questions",
+    ),
+    "drift rounds": (
+        lambda: rounds_drift(np.ones((3, 1), int), np.full((3, 1), 3), fit=fit_rounds(two_rounds())),
+        r"fit must have one fit per round \(1\); got 2",
+    ),
+    "fit of an array": (lambda: fit_rounds(np.ones((3, 2))), "must"),
+    "pairs shape": (lambda: replace(pairs(), first=np.array([0])), "must have shape"),
+    "pairs codes": (lambda: replace(pairs(), first=np.array([7, 0])), "must be codes into 2 names; got 7"),
+    "pairs outcome": (lambda: replace(pairs(), outcome=np.array([5, 0])), "outcome must be 1, 0 or -1"),
+    "pairs names": (lambda: pairs().of(["nil"]), "contestants must be among 'x', 'y'; got 'nil'"),
+    "kappa b": (
+        lambda: cohen_kappa(ConfusionCounts(("A", "B"), np.array([[3, 1], [1, 3]])), cluster=[1]),
+        "b and cluster must be left out with ConfusionCounts",
+    ),
+    "cells": (
+        lambda: fleiss_cohen_everitt([[0, 0], [0, 0]]),
+        "cells must be a square table of counts, not all 0",
+    ),
+    "one cell": (lambda: fleiss_cohen_everitt([[3, 0], [0, 0]]), "cells must have chance agreement below 1"),
+    "kappa cluster": (
+        lambda: cohen_kappa(as_ratings(votes()), cluster=[1, 2]),
+        "cluster must come with two vectors",
+    ),
+    "kappa clusters": (
+        lambda: cohen_kappa(list("AABB"), list("ABAB"), cluster=[1, 2]),
+        r"cluster must have one value per item \(4\); got 2",
+    ),
+    "strata": (lambda: d3stats.compare(log(), log(), strata=3), "strata must be the name of a column"),
+    "no strata": (
+        lambda: d3stats.compare(log(), log(), strata={}),
+        "strata must give the stratum of some item",
+    ),
+    "margin and limit": (
+        lambda: d3stats.compare(log(), log()).gate(at_least=0.1, at_most=0.2),
+        "exactly one of at_least and at_most",
+    ),
+    "no labels": (lambda: effective_jurors(votes()), "ratings must have labels"),
+    "courtroom": (
+        lambda: simulate_debates(Courtroom(panel=3, protocol="d3"), 4, 1, rng=1),
+        "n_rounds must be at least 2",
+    ),
+    "prices": (lambda: spending(log(), (1.0, 2.0)), "must"),
     "personas": (lambda: subset_accuracy(np.zeros(3), 1), r"correct must have shape \(items, personas\)"),
     "correct": (lambda: subset_accuracy(np.full((2, 2), 0.5), 1), "correct must be 0 or 1 throughout"),
     "size": (
@@ -125,6 +236,24 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"size must be <= the number of personas \(2\); got 3",
     ),
 }
+
+
+def log() -> Trajectories:
+    return Trajectories.from_arrays([[["A", "B"]], [["B", "B"]], [["A", "A"]]], ["A", "B", "A"])
+
+
+def batch() -> Any:
+    (first,) = batch_rounds(Trajectories.from_arrays([[["A", "B"]], [["B", "B"]]], ["A", "B"]))
+    return first
+
+
+def two_rounds() -> RoundCounts:
+    return RoundCounts.from_columns([1, 1, 2, 2], [0, 1, 1, 2], [2] * 4)
+
+
+def pairs() -> Any:
+    rows = [("q1", "x", "y", "first"), ("q1", "y", "x", "tie")]
+    return as_pairwise(pd.DataFrame(rows, columns=["item", "first", "second", "winner"]))
 
 
 def _paired() -> Any:
