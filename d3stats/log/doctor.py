@@ -674,7 +674,7 @@ def _findings(
     kinds = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
     table = VoteTable(
         debate=turns.coded("debate").codes.astype(np.int64),
-        round=turns.numbers("round"),
+        round=turns.numbers("round").astype(np.int64),
         agent=agent.codes.astype(np.int64),
         vote=vote.astype(np.int64),
         label=label.astype(np.int64),

@@ -261,3 +261,18 @@ def test_the_exit_code_says_what_a_note_warns_of() -> None:
             done = CliRunner().invoke(app, ["doctor", str(path)])
             codes.append(done.exit_code)
     assert codes == [0, 0, 2, 2]
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_items_without_a_turn_that_can_be_read_are_examined(answers: bool, tmp_path: Path) -> None:
+    items = [{"type": "item", "debate": f"d{k}", "question": f"q{k}", "label": "A"} for k in range(40)]
+    turn = (
+        {"type": "turn", "debate": "d0", "round": "x", "agent": "a", "vote": "A"}
+        if answers
+        else {"type": "x"}
+    )
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in [*items, turn]), encoding="utf-8")
+    report = doctor(path)
+    assert report.n_turns == 0
+    assert "no turns" in {problem.kind for problem in report.problems}
