@@ -6,7 +6,7 @@ being right.
 References
 ----------
 Brier (1950), Monthly Weather Review 78, 1. Nitzan and Paroush (1982), International Economic Review 23, 289 (weights).
-Those of ``d3stats.inference.judges.calibration_error`` and :mod:`d3stats.inference.judges.recalibration`.
+Those of ``d3stats.inference.judges.calibration_error`` and ``d3stats.inference.judges.recalibration``.
 """
 
 from __future__ import annotations
