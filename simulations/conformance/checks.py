@@ -817,7 +817,7 @@ def maximum_and_posterior(rows: pd.DataFrame) -> Answer:
             sums += (mass * gaps).sum(), mass.sum() * at**2 / (at**2 + np.pi**2 / 3)
         holds &= _near(sums / total, own, 5e-3)
     return holds, (
-        "One model: there the maximum of its likelihood, here the mean of the posterior with the default priors. A "
+        "The number there maximises the likelihood of a model; the one here is the posterior mean of the same model. A "
         "general optimiser gives the numbers there within .0001, and a sum over a grid the numbers here within the "
         "error of their draws (.005). The maximum needs no prior; the posterior has an interval that allows for an "
         "uncertain spread."
