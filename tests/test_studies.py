@@ -124,7 +124,7 @@ def test_the_page_on_sweeps_holds_the_tables_of_sizes_and_what_follows_from_them
     gain = {job: of[job, "parquet"].cpu_s / shared[job] for job in ("replay", "agreement")}
     lines, fits = of["counts", "jsonl"], [of["d3stats fit", form] for form in ("parquet", "jsonl")]
     for said in (
-        f"take {of['replay', 'parquet'].cpu_s / 10:.2f} and {of['agreement', 'parquet'].cpu_s / 10:.2f} CPU s per",
+        f"take {of['replay', 'parquet'].cpu_s / 100:.2f} and {of['agreement', 'parquet'].cpu_s / 100:.2f} CPU s per",
         f"efficiencies of {gain['replay']:.2f} and {gain['agreement']:.2f} by CPU",
         f"take {of['simulate(Voter)', 'none'].cpu_s / of['uniforms of numpy', 'none'].cpu_s:.1f} times the CPU seconds",
         f"takes {of['d3stats replay', 'parquet'].cpu_s:.1f} CPU s and {of['d3stats replay', 'parquet'].peak_mb:.0f} MB",
