@@ -127,7 +127,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: as_ratings(Trajectories.from_arrays([[["A", "B"]]], ["A"]), round_number=2),
         "round_number must lie between 1 and 1; got 2",
     ),
-    "wide": (lambda: as_ratings(pd.DataFrame({"item": ["a"], "label": ["A"]})), "must"),
+    "wide": (
+        lambda: as_ratings(pd.DataFrame({"item": ["a"], "label": ["A"]})),
+        "a wide table must have a column per rater",
+    ),
     "texts": (
         lambda: Round(1, (0, 1), 2, texts=("a",)),
         "texts must have one answer per seat; got 1 texts",
@@ -192,7 +195,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rounds_drift(np.ones((3, 1), int), np.full((3, 1), 3), fit=fit_rounds(two_rounds())),
         r"fit must have one fit per round \(1\); got 2",
     ),
-    "fit of an array": (lambda: fit_rounds(np.ones((3, 2))), "must"),
+    "fit of an array": (
+        lambda: fit_rounds(np.ones((3, 2))),
+        "rounds must be a RoundCounts or a log; got ndarray",
+    ),
     "pairs shape": (lambda: replace(pairs(), first=np.array([0])), "must have shape"),
     "pairs codes": (lambda: replace(pairs(), first=np.array([7, 0])), "must be codes into 2 names; got 7"),
     "pairs outcome": (lambda: replace(pairs(), outcome=np.array([5, 0])), "outcome must be 1, 0 or -1"),
@@ -228,7 +234,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: simulate_debates(Courtroom(panel=3, protocol="d3"), 4, 1, rng=1),
         "n_rounds must be at least 2",
     ),
-    "prices": (lambda: spending(log(), (1.0, 2.0)), "must"),
+    "prices": (lambda: spending(log(), (1.0, 2.0)), "log must have tokens to compute its cost"),
     "personas": (lambda: subset_accuracy(np.zeros(3), 1), r"correct must have shape \(items, personas\)"),
     "correct": (lambda: subset_accuracy(np.full((2, 2), 0.5), 1), "correct must be 0 or 1 throughout"),
     "size": (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from d3stats import BetaBinomialMixture, fit_beta_binomial_mixture
 from d3stats.counts import Counts
+from d3stats.models.mixtures import rounds
 from d3stats.models.mixtures.fit import likelihood_ratio_test
-from d3stats.models.mixtures.result import MixtureFit
+from d3stats.models.mixtures.result import MixtureFit, refit
 from d3stats.models.mixtures.rounds import rounds_drift
 
 
@@ -57,3 +59,23 @@ def test_a_test_of_one_binomial_speaks_of_debates_that_differ() -> None:
     two = likelihood_ratio_test(counts, n_boot=19, rng=1)
     assert binomial.headline.startswith("Debates that differ in their chance of a right vote")
     assert two.headline.startswith("A second kind of debates")
+
+
+@pytest.mark.parametrize(("debates", "panel"), [(60, 5), (60, 7), (40, 9)])
+def test_limits_of_refits_from_two_points_are_those_of_nine(
+    debates: int, panel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(debates + panel)
+    high = rng.random(debates) < 0.6
+    chance = np.where(high, rng.beta(9, 2, debates), rng.beta(2, 5, debates))
+    right = np.stack([rng.binomial(panel, chance) for _ in range(2)], axis=1)
+
+    def limits() -> pd.DataFrame:
+        drift = rounds_drift(right, np.full_like(right, panel), n_boot=200, rng=1)
+        return drift.functionals().set_index("functional")[["low", "high"]]
+
+    few = limits()
+    monkeypatch.setattr(rounds, "refit", lambda fit, cells, sets, **_: refit(fit, cells, sets, n_starts=8))
+    many = limits()
+    width = (many["high"] - many["low"]).to_numpy()
+    assert (np.abs(few - many).max(axis=1).to_numpy() <= 0.03 * width).all()
