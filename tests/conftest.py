@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands print as into a pipe, however wide the terminal is that a parallel run of the tests names."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_left_open() -> Iterator[None]:
+    """Figures that tests leave open would add up, and matplotlib warns of more than twenty in one process."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

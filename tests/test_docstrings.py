@@ -86,9 +86,6 @@ def test_the_examples_of_a_module_run(name: str) -> None:
             test.globs = {"__name__": "__main__"}
             exec("\n".join(imports), test.globs)
         runner.run(test, out=report.append)
-    # Figures that examples leave open would add up, and matplotlib warns of more than twenty.
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
     assert runner.failures == 0, "".join(report)
 
 

@@ -12,7 +12,6 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 
 import d3stats
@@ -61,7 +60,6 @@ def made(kind: type[Result]) -> list[Result]:
             before = dict(space)
             exec(compile(example.source, kind.__name__, "exec"), space)
             values += [value for name, value in space.items() if before.get(name) is not value]
-    plt.close("all")
     return [value for value in values if type(value) is kind]
 
 

@@ -6,7 +6,6 @@ import ast
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,7 +27,6 @@ def test_every_persona_keeps_its_name_in_tables_and_figures() -> None:
     assert sorted(set(table["persona"])) == sorted(ODD)
     assert table.groupby("measure")["persona"].apply(list).tolist() == [ODD] * 3
     labels = [text.get_text() for text in found.plot().get_yticklabels()]
-    plt.close("all")
     assert set(ODD) <= set(labels)
     for e in found.main_effects:
         assert found.find(f"{e.quantity}, {e.of}") is e
@@ -53,7 +51,6 @@ def test_two_logs_keep_their_names_and_values_in_tables_and_figures(names: tuple
         assert all(row[1:3]), row
     assert sum(row[0].endswith(", ratio") for row in rows) == 1
     labels = [text.get_text() for text in found.plot().get_yticklabels()]
-    plt.close("all")
     assert sum(label != "" for label in labels) >= len(rows) - 1
 
 

@@ -303,4 +303,3 @@ def test_the_figure_has_the_curve_the_limit_and_what_a_verdict_costs() -> None:
     assert any(line.get_xdata().tolist() == kept for line in ax.lines if hasattr(line.get_xdata(), "tolist"))
     assert beside.get_ylabel() == "tokens for a kept verdict"
     assert found.plot(plt.subplots()[1]).get_ylabel() == "wrong among the kept"
-    plt.close("all")

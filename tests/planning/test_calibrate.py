@@ -7,7 +7,6 @@ import tomllib
 from dataclasses import replace
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -308,7 +307,6 @@ def test_the_summary_says_method_estimates_checks_and_what_is_untold(fit: Calibr
 def test_the_figure_has_a_row_for_each_check(fit: Calibration) -> None:
     ax = fit.plot()
     assert len(ax.get_yticks()) == len(fit.checks)
-    plt.close("all")
 
 
 def test_the_p_value_of_a_middling_value_is_one() -> None:

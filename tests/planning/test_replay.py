@@ -140,7 +140,6 @@ def test_the_plot_shows_every_rule() -> None:
     _, ax = plt.subplots()
     assert result.plot(ax=ax) is ax
     assert {"fixed:2", "unanimity", "full"} <= {label.get_text() for label in ax.get_yticklabels()}
-    plt.close("all")
 
 
 def test_the_debates_one_by_one() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -13,16 +13,9 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from d3stats.plotting import ONE_COLUMN, plot_gap_trajectories, plot_stop_histogram, use_style
+from d3stats.plotting import ONE_COLUMN, plot_gap_trajectories, plot_stop_histogram
 
 CATEGORIES = ("coding", "reasoning", "ethics", "writing", "roleplay", "math")
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def gap_frame(categories: tuple[str, ...] = CATEGORIES, rounds: int = 5) -> pd.DataFrame:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -14,16 +12,9 @@ from matplotlib.text import Text
 
 from d3stats.models.separation.excess import excess_wealth_table, gain_table
 from d3stats.models.separation.laws import beta, exponential, uniform
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_excess_wealth, use_style
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_excess_wealth
 
 CROSSING = (beta(1, 2), beta(0.5, 2))
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def test_the_curves_are_those_of_the_table_and_their_difference() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,6 @@ from matplotlib.colors import to_hex
 
 import d3stats.plotting as plotting
 from d3stats.plotting import plot_counts_by_round, plot_ks_series, plot_stop_rounds, save, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def counts_frame(rounds: int = 3, n: int = 7, seed: int = 0) -> pd.DataFrame:

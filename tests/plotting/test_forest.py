@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,14 +11,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from d3stats.inference import compare, paired_difference
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, intervals_drawn, plot_forest, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, intervals_drawn, plot_forest
 
 
 def forest_frame(n: int = 4) -> pd.DataFrame:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -15,16 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from d3stats.models.gaps.beta import contraction_table
-from d3stats.plotting import plot_gap_contraction, use_style
+from d3stats.plotting import plot_gap_contraction
 
 ROUNDS = np.arange(0, 61)
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def _line(ax: Axes, label: str) -> Line2D:

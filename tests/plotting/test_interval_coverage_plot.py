@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import save, use_style
+from d3stats.plotting import save
 from d3stats.plotting.intervals import plot_interval_coverage
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def coverage_frame() -> pd.DataFrame:

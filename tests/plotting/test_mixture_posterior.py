@@ -10,12 +10,6 @@ import pytest
 from d3stats.plotting.fits import plot_mixture_posterior, plot_round_bands
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def frame(**changes):
     table = pd.DataFrame(
         {

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -16,14 +13,7 @@ from matplotlib.patches import Patch
 from d3stats.models.separation.best_of_k import phase_table, separation
 from d3stats.models.separation.laws import uniform
 from d3stats.models.separation.logged import separation_from_scores
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_phase_map, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_phase_map
 
 
 def four_phases() -> pd.DataFrame:

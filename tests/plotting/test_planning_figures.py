@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -21,17 +21,9 @@ from d3stats.plotting import (
     plot_plan_fan,
     plot_regret_map,
     plot_savings,
-    use_style,
 )
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "supermajority:0.85", "adaptive_consistency:0.95", "sprt:0.7")
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def frontier_frame(rules: tuple[str, ...] = RULES) -> pd.DataFrame:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,14 +9,7 @@ import pytest
 
 from d3stats.inference.bias import position_bias
 from d3stats.inference.bias.position import CONSISTENCY, EXCESS
-from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_position_bias, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_position_bias
 
 
 def frame(n: int = 3) -> pd.DataFrame:

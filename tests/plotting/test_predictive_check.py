@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from d3stats.plotting import plot_predictive_check, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import plot_predictive_check
 
 
 def frame(pilot: list[float], predicted: float = 0.4, low: float = 0.2, high: float = 0.8) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,13 @@ from layers import sampled
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_schematic, save, use_style
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_schematic, save
 from d3stats.protocols import protocols, schematic
 
 ORDERS = [
     f"chateval:communication={how}" for how in ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
 ]
 EVERY = [*sorted(protocols()), *ORDERS[1:], "samre:poll=every_round", "more:advocates=2,jurors=0"]
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
 
 
 def arrows(ax: Axes) -> list[FancyArrowPatch]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -11,14 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_strata, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_strata
 
 
 def frame() -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -12,14 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_threshold_path, use_style
-
-
-@pytest.fixture(autouse=True)
-def _style() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        yield
-    plt.close("all")
+from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_threshold_path
 
 
 def frame() -> pd.DataFrame:
@@ -218,7 +210,6 @@ def test_no_name_lies_on_a_line_a_point_or_another_name() -> None:
                     [a + (b - a) * np.linspace(0, 1, 400)[:, None] for a, b in itertools.pairwise(path)]
                 )
                 assert not box.count_contains(at), text.get_text()
-        plt.close("all")
 
 
 def test_a_policy_without_a_threshold_can_be_the_chosen_one() -> None:

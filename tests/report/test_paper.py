@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
@@ -161,7 +160,6 @@ def test_each_item_is_made_and_written_in_every_form(name: str, every: bool, log
             figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
             assert figure is not None
             assert figure.get_size_inches()[0] <= TWO_COLUMNS
-            plt.close("all")
 
 
 def values(found: Any, key: str) -> list[float]:

@@ -311,7 +311,7 @@ def test_where_every_cluster_moves_alike_there_is_no_p_value_and_no_interval_and
     said = found.summary()
     assert "no error can be estimated" in said
     assert "nan" not in said.lower()
-    plt.close(found.plot().figure)
+    found.plot()
 
 
 def test_one_transition_in_which_all_move_alike_is_named() -> None:
@@ -340,7 +340,6 @@ def test_the_result_says_level_and_kind_and_draws_itself() -> None:
     assert found.plot(ax) is ax
     labels = found.plot(by="transition").get_legend_handles_labels()[1]
     assert labels == ["rounds 1-2", "rounds 2-3"]
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
