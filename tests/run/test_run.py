@@ -373,10 +373,10 @@ def test_memory_does_not_grow_with_the_number_of_debates(tmp_path: Path) -> None
         tracemalloc.stop()
         return highest
 
-    peak(10)
-    few, many = peak(15), peak(45)
+    peak(6)
+    few, many = peak(8), peak(24)
     # Of a debate only its name and place stay; its turns do not.
-    assert (many - few) / 30 < 1200
+    assert (many - few) / 16 < 1200
 
 
 def test_the_report_adds_up_to_the_log(tmp_path: Path) -> None:

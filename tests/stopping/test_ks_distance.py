@@ -137,7 +137,7 @@ def test_a_weight_is_a_repeat_in_the_exact_noise() -> None:
 def test_without_drift_the_distance_leaves_the_noise_band_as_often_as_it_should() -> None:
     rng = np.random.default_rng(9)
     seven = np.full(150, 7)
-    reps = 300
+    reps = 150
     outside = 0
     for _ in range(reps):
         p = rng.beta(2, 1, 150)

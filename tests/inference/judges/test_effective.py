@@ -187,14 +187,14 @@ def test_few_errors_or_few_clusters_give_no_limits_and_a_reason() -> None:
     [([0.73, 0.97, 0.53], 0.8, 287, 0.7), ([0.98, 0.8, 0.6], 0.8, 200, 0.1), ([0.98] * 3, 0.0, 300, 0.0)],
     (0,),
 )
-@examples(40, 80, "draws")
+@examples(25, 80, "draws")
 def test_a_juror_of_few_errors_gives_limits_that_hold_whenever_they_are_given(
     accuracy: list[float], shared: float, items: int, given: float, draws: int
 ) -> None:
     """With a fixed least number of errors only data sets with more than expected had limits, and .57 of these held."""
     rng, size = np.random.default_rng(27), len(accuracy)
     loading = np.full(size, np.sqrt(shared))
-    many = one_factor(np.array(accuracy), loading, 400_000, rng).astype(float)
+    many = one_factor(np.array(accuracy), loading, 100_000, rng).astype(float)
     mean = (np.corrcoef(many.T).sum() - size) / (size * (size - 1))
     held = []
     for _ in range(draws):

@@ -93,7 +93,7 @@ def test_independent_jurors_are_worth_their_number_and_pay_no_price() -> None:
 def test_a_mixture_of_easy_and_hopeless_items_has_the_curve_limit_and_worth_of_its_law() -> None:
     law = BetaBinomialMixture([0.7, 0.3], [0.85, 0.3], [0.05, 0.05])
     rng = np.random.default_rng(3)
-    which = rng.random(2000) < 0.3
+    which = rng.random(1000) < 0.3
     mean, precision = np.where(which, 0.3, 0.85), 1 / 0.05 - 1
     table = binary(rng.beta(mean * precision, (1 - mean) * precision), 9, rng)
     found = jury_curve(table, sizes=[1, 3, 5, 7, 9], rng=1)
@@ -173,10 +173,10 @@ def test_the_best_of_equal_jurors_is_no_better_than_any_on_items_that_did_not_ch
 
 
 @sampled("p", [[0.6] * 7, [0.9, 0.8, 0.6], [0.95] * 3 + [0.3] * 2, [0.6] * 4 + [0.8], [0.7] * 2], (1,))
-@examples(80, 200, "replicates")
+@examples(50, 200, "replicates")
 def test_limits_of_the_best_juror_hold_whoever_is_the_best(p: list[float], replicates: int) -> None:
     rng, items = np.random.default_rng(8), 60
-    big = rng.random((400_000, len(p))) < p
+    big = rng.random((100_000, len(p))) < p
     # A tie is half a right verdict.
     truth = (
         np.max(p),

@@ -220,7 +220,7 @@ def test_two_components_have_the_posterior_of_the_reweighted_prior():
     share = np.exp(log - log.max())
     share /= share.sum()
     assert 1 / (share**2).sum() > 2000
-    fit = fit_mixture(range(6), 5, counts, draws=400, tune=200, chains=2, rng=9)
+    fit = fit_mixture(range(6), 5, counts, draws=250, tune=150, chains=2, rng=9)
     rows = fit.to_frame(0.8).set_index("parameter")
     for name, values in prior.items():
         for j, column in enumerate(values.T):
