@@ -191,9 +191,7 @@ def test_the_same_seed_gives_the_same_plan(pilot: Trajectories, of_seed_2: Plan)
     assert plan(pilot, rng=2, limit=False, n_draws=40).to_frame().equals(of_seed_2.to_frame())
 
 
-def test_naming_the_answers_the_other_way_round_changes_nothing(
-    pilot: Trajectories, of_seed_2: Plan
-) -> None:
+def test_naming_the_answers_the_other_way_round_changes_nothing(pilot: Trajectories, of_seed_2: Plan) -> None:
     swapped = replace(
         pilot,
         votes=(1 - pilot.votes).astype(np.int32),

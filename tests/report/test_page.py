@@ -400,7 +400,10 @@ output = 40.0
         ({"model": "cheap", "roles": ["juror"]}, 24 * 2 * 0.0014),
         # Half of 1,100 tokens at 1 and half at 4.
         ({"model": "cheap", "output_share": 0.5}, 24 * 3 * 0.00275),
-        ({"model": "cheap", "role_models": {"juror": "dear"}, "output_share": 0.5}, 24 * (0.00275 + 2 * 0.0275)),
+        (
+            {"model": "cheap", "role_models": {"juror": "dear"}, "output_share": 0.5},
+            24 * (0.00275 + 2 * 0.0275),
+        ),
     ],
     [4],
 )

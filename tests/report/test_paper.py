@@ -61,7 +61,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             "--synthetic",
             str(folder / f"{world}.toml"),
             "--limit",
-            "30",
+            "20",
             "--protocol",
             protocol,
         ]

@@ -296,7 +296,7 @@ def test_sides_that_share_their_clusters_hold_their_level_and_gain_by_it(
 def test_sides_within_forty_questions_are_hardly_wider_than_students_t_of_the_linearised_difference() -> None:
     """Sides share the chance of a question; a correlation shrunken too far made limits 1.10 times as wide."""
     rng, times = np.random.default_rng(5), []
-    for _ in range(20):
+    for _ in range(30):
         chance = rng.beta(0.8, 3.2, 40)
         trials = rng.binomial(5, 0.5, 40)
         wrong = [rng.binomial(n, chance) for n in (trials, 5 - trials)]

@@ -282,7 +282,7 @@ def played(rng: np.random.Generator, n: int) -> list[Round]:
 def test_a_rule_looks_at_what_it_says_it_reads_and_at_nothing_else(rule: Rule) -> None:
     rng = np.random.default_rng(3)
     changed = dict.fromkeys(("votes", "texts", "scores", "tokens", "confidence"), False)
-    for _ in range(20):
+    for _ in range(40):
         rounds, others = played(rng, 6), played(rng, 6)
         before = rule.run(rounds)
         for part in changed:

@@ -314,7 +314,7 @@ def test_a_log_of_runs_goes_by_the_personas_that_were_recorded(tmp_path: Path) -
     world = Courtroom(panel=5, personas=[(role, 4.0 * (j == 1)) for j, role in enumerate(roles)])
     items = [
         DebateItem(i.question, i.text, i.candidates, i.answers, i.label)
-        for i in synthetic_items(world, 40, 3)
+        for i in synthetic_items(world, 60, 3)
     ]
     # In both orders, so that the plain run's debates have names of their own.
     for name, protocol, orders in (("with", "more", "first"), ("plain", "more:personas=none", "both")):

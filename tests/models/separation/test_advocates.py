@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layers import covering
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import covering
 from scipy import integrate, special, stats
 
 from d3stats.models.separation import (
