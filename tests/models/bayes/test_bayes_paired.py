@@ -28,7 +28,7 @@ from d3stats.models.bayes.paired import (
     table_log_likelihood,
 )
 
-RUNS: dict[str, Any] = {"draws": 200, "tune": 150, "chains": 2}
+RUNS: dict[str, Any] = {"draws": 150, "tune": 120, "chains": 2}
 POINT = np.array([-1.0, 0.3, 0.8, 0.5, 0.7])
 
 
