@@ -177,7 +177,9 @@ def test_scores_of_two_roles_of_which_none_decides_are_refused_with_what_to_choo
         path.write_text("\n".join(map(json.dumps, told)) + "\n", encoding="utf-8")
         return path
 
-    with pytest.raises(ValueError, match=r"by a role that counts; got none \(agents of several roles \(critic and"):
+    with pytest.raises(
+        ValueError, match=r"by a role that counts; got none \(agents of several roles \(critic and"
+    ):
         direct_scores(of_roles(x="critic", y="writer"))
     of_judge = direct_scores(of_roles(x="judge", y="writer"))
     assert of_judge["coherence"].tolist() == [float(1 + d * 5 % 9) for d in range(6)]

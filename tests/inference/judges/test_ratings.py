@@ -144,7 +144,9 @@ def test_debates_without_a_rater_are_left_out_and_counted(without: int, tmp_path
 
 def test_right_and_wrong_votes_have_no_decision_to_rate() -> None:
     log = pd.DataFrame({"debate": ["d", "d"], "round": [1, 1], "agent": ["x", "y"], "correct": [0, 1]})
-    with pytest.raises(ValueError, match="decision needs votes that are answers; got a log of right and wrong"):
+    with pytest.raises(
+        ValueError, match="decision needs votes that are answers; got a log of right and wrong"
+    ):
         as_ratings(log, raters=["x", "decision"])
     votes = log.drop(columns="correct").assign(vote=["A", "B"])
     assert as_ratings(votes, raters=["x", "decision"]).raters == ("x", "decision")
@@ -154,7 +156,9 @@ def test_rows_of_several_tables_count_on(long: pd.DataFrame) -> None:
     """The place of a fault is the row of all tables, one below the other."""
     whole = as_ratings(long)
     assert same(as_ratings([long[:3], long[3:]]), whole)
-    with pytest.raises(ValueError, match=r"rater must be named; got a missing name at row 5 \(counted from 1\)"):
+    with pytest.raises(
+        ValueError, match=r"rater must be named; got a missing name at row 5 \(counted from 1\)"
+    ):
         as_ratings([long[:3], long[3:].assign(rater=["y", None])])
 
 
