@@ -44,7 +44,7 @@ STARTS = {
     b"%PDF": "a PDF document",
     b"SQLite": "an SQLite database",
 }
-"""What else a file may be, by its first bytes."""
+"""Other kinds of files by their first bytes."""
 
 
 @dataclass(frozen=True)
