@@ -1559,7 +1559,7 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     known = ~np.isnan(tokens)
     if len(_different(debate[known])) < _SOME:
         return ""
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "debate": debate[known],
         "round": played[known],
         "agent": agent[known],
