@@ -154,12 +154,13 @@ class _Cells:
             )
         if weights is not None:
             columns = tuple(map(bare, columns))
-        arrays = [whole_numbers(name, column) for name, column in zip(cls.columns, columns, strict=True)]
+        named = {n: whole_numbers(n, column) for n, column in zip(cls.columns, columns, strict=True)}
+        arrays = list(named.values())
         size = arrays[0].size
-        for name, array in zip(cls.columns, arrays, strict=True):
+        for name, array in named.items():
             if array.size != size:
                 raise ValueError(f"{name} must be as long as {cls.columns[0]} ({size}); got {array.size}")
-        cls._check(dict(zip(cls.columns, arrays, strict=True)))
+        cls._check(named)
         if weights is None:
             return cls._reduce(*_tabulated(arrays))
         return cls._reduce(np.column_stack(arrays), nonnegative("weights", weights, size=size))

@@ -37,8 +37,9 @@ def gallery(figures: str = "../figures") -> str:
     """
     rows = tomllib.loads((HERE / "manifest.toml").read_text(encoding="utf-8"))["figure"]
     text = (HERE / "make_figures.py").read_text(encoding="utf-8")
+    lines = text.splitlines()
     code = {
-        node.name: ast.get_source_segment(text, node)
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef)
     }

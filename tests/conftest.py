@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import os
 import sys
@@ -26,6 +27,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 # half a second where a test asks for all commands.
 typer.main.get_command = functools.cache(typer.main.get_command)
 typer.testing._get_command = functools.cache(typer.testing._get_command)
+
+
+# What is imported and collected here lives to the end. Searches for garbage that leave it out, and come less often,
+# save a tenth of the processor time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
 
 
 def _real_data_folder() -> Path:

@@ -175,20 +175,7 @@ def test_the_contract_of_import_linter_has_the_same_order() -> None:
 
 
 CIRCLES = [
-    {
-        "files",
-        "importers",
-        "importers.inspect_logs",
-        "writer",
-        "reader",
-        "arrays",
-        "consistency",
-        "frames",
-        "json_rows",
-    }
-    | {"lines", "proposals", "sheets", "table_reader", "wide"},  # a log of Inspect is opened as its records
     {"campaigns", "ledger"},  # a ledger replays a log
-    {"__init__", "readings"},  # of protocols: what each role reads is shown of a protocol by its text
 ]
 """Modules of a folder that import each other inside functions, and why."""
 

@@ -34,15 +34,39 @@ def public() -> dict[str, Any]:
 
 
 def classes() -> Iterator[tuple[str, Any]]:
-    """Public dataclasses, and those that hold a public result's parts."""
+    """Public dataclasses."""
     for name, made in public().items():
         if inspect.isclass(made) and dataclasses.is_dataclass(made):
             yield name, made
 
 
+def parts() -> Iterator[tuple[str, Any]]:
+    """Dataclasses of the package that are values of public ones or of their parts, and not public themselves."""
+    known = {made for _, made in classes()}
+    todo = list(known)
+    while todo:
+        made = todo.pop()
+        for each in dataclasses.fields(made):
+            home = next(c for c in made.__mro__ if each.name in vars(c).get("__annotations__", {}))
+            for word in re.findall(r"[A-Za-z_]\w*", str(each.type)):
+                part = getattr(importlib.import_module(home.__module__), word, None)
+                ours = inspect.isclass(part) and part.__module__.startswith("d3stats.")
+                if ours and dataclasses.is_dataclass(part) and part not in known:
+                    known.add(part)
+                    todo.append(part)
+                    yield f"{part.__module__}.{part.__name__}", part
+
+
 def test_public_values_cannot_be_changed() -> None:
     changed = {name for name, made in classes() if not made.__dataclass_params__.frozen}
     assert changed == set(CHANGED_IN_PLACE)
+
+
+def test_parts_of_public_values_cannot_be_changed() -> None:
+    """A certificate that was given out must not count on with its campaign."""
+    found = dict(parts())
+    assert {"d3stats.planning.ledger._Tally", "d3stats.models.mixtures.rounds.Pair"} <= set(found)
+    assert [name for name, made in found.items() if not made.__dataclass_params__.frozen] == []
 
 
 def test_public_values_that_hold_arrays_do_not_compare_them_as_one_truth() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
+    from d3stats.log.copies import write_csv, write_jsonl, write_parquet
     from d3stats.log.counting import LogCounts, count, count_log
     from d3stats.log.counts_file import read_counts, write_counts
     from d3stats.log.doctor import DoctorReport, FixReport, doctor, fix_log
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from d3stats.log.problems import KINDS, Cause, LogError, Problem, causes_of
     from d3stats.log.reader import iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
-    from d3stats.log.writer import LogWriter, write_csv, write_jsonl, write_parquet
+    from d3stats.log.writer import LogWriter
 
 __all__ = [
     "KINDS",

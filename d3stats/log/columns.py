@@ -193,7 +193,7 @@ def together(columns: list[Coded]) -> Coded:
     return Coded(whole, values)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Part:
     """All items, all turns or all verdicts, in reading order.
 

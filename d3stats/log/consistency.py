@@ -39,7 +39,7 @@ RESUME = "to resume the run, give its command again"
 _SAID = ("votes", "labels", "candidates shown first", "decisions", "answers")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Checked:
     """The valid part of a log, in canonical form.
 

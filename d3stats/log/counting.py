@@ -492,8 +492,8 @@ def _spans(file: LogFile, workers: int, size: int) -> list[tuple[int, int | None
     length = file.path.stat().st_size
     if file.format != "jsonl" or file.compressed or workers == 1 or length <= size:
         return [(0, None)]
-    bounds = [length * k // workers for k in range(1, workers)]
-    return list(zip([0, *bounds], [*bounds, None], strict=True))
+    starts = [length * k // workers for k in range(workers)]
+    return list(zip(starts, [*starts[1:], None], strict=True))
 
 
 def _count_span(

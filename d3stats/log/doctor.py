@@ -24,12 +24,13 @@ from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
+from d3stats.log.copies import records_of, write_csv, write_parquet
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.frames import DebateLog, seated
 from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of, shortened
 from d3stats.log.reader import iter_records, read_both, read_log
 from d3stats.log.scores import Scored, scored_turns
-from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
+from d3stats.log.writer import LogWriter, replacing
 from d3stats.note import MISSING_VALUES, Note, kind_of, severity_of, warning
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.resampling.degrees import unequal_clusters

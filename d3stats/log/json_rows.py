@@ -16,9 +16,10 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from d3stats.log.columns import Coded, Coder
-from d3stats.log.files import LogFile, open_bytes
+from d3stats.log.files import LogFile
 from d3stats.log.lines import BLOCK, ENCODER, blocks, concatenated, json_object, lines_of, model_of
 from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
+from d3stats.log.opening import open_bytes
 from d3stats.log.problems import Advised, Problem
 from d3stats.log.sheets import Sheet, cell_text, texts_as_cells, whole_texts
 

@@ -21,7 +21,8 @@ from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
 from d3stats.log.columns import ITEM, TEXTS, TURN, Coded, Part, Records
-from d3stats.log.files import LogFile, open_bytes
+from d3stats.log.files import LogFile
+from d3stats.log.opening import open_bytes
 from d3stats.log.problems import Advised, Problem
 from d3stats.log.schema import (
     MODELS,

@@ -12,10 +12,11 @@ import numpy as np
 from d3stats.log.column_names import Columns
 from d3stats.log.columns import Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
-from d3stats.log.files import LogFile, files_note, find_files, unusable
+from d3stats.log.files import LogFile, files_note, find_files
 from d3stats.log.frames import DebateLog, as_log, in_order, log_of
 from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
 from d3stats.log.lines import BLOCK, Builder, blocks, lines_of, read_line
+from d3stats.log.opening import unusable
 from d3stats.log.problems import Advised, LogError, Problem
 from d3stats.log.schema import (
     AnyRecord,

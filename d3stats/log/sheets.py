@@ -33,7 +33,8 @@ from d3stats.log.column_names import (
     plain,
 )
 from d3stats.log.columns import Coded, Coder
-from d3stats.log.files import LogFile, open_bytes, unusable
+from d3stats.log.files import LogFile
+from d3stats.log.opening import open_bytes, unusable
 from d3stats.log.packed import TooLarge, refuse_larger
 from d3stats.log.problems import Advised, Problem
 from d3stats.note import FIRST_SHEET, Note

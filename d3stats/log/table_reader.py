@@ -53,8 +53,9 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import TEXTS, Coded, Coder, Part, Records, joined, together
 from d3stats.log.confidences import FIELDS as CONFIDENCES
 from d3stats.log.confidences import one_field, read_cells
-from d3stats.log.files import LogFile, unusable
+from d3stats.log.files import LogFile
 from d3stats.log.numbers import with_points
+from d3stats.log.opening import unusable
 from d3stats.log.problems import LONGEST, Advised, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.sheets import (

@@ -12,7 +12,8 @@ import msgspec
 
 from d3stats._words import Advised, visible
 from d3stats.log.column_names import command_on
-from d3stats.log.files import LogFile, find_files, journal_path, open_bytes, unusable
+from d3stats.log.files import LogFile, find_files, journal_path
+from d3stats.log.opening import open_bytes, unusable
 from d3stats.log.problems import Problem
 from d3stats.values import name_text
 
@@ -341,8 +342,8 @@ def _records(
         from d3stats.log.reader import iter_records
 
         return iter_records(path, strict=False, problems=passed, scorer=scorer), {}
+    from d3stats.log.copies import records_of
     from d3stats.log.reader import read_log
-    from d3stats.log.writer import records_of
 
     log = read_log(path, columns=columns, encoding=encoding, sheet=sheet)
     if log.coding != "answers":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -458,7 +458,7 @@ class Design:
     stages: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Tally:
     """Counts of one stage."""
 
@@ -468,6 +468,11 @@ class _Tally:
     lost: int = 0
     gained: int = 0
     failed: int = 0
+
+    @property
+    def lost_estimate(self) -> float:
+        """Each audited loss stands for those of the honoured stops beside it (Horvitz and Thompson)."""
+        return (self.lost - self.gained) * (1.0 - self.share) / self.share
 
 
 class Campaign:
@@ -631,14 +636,13 @@ class Campaign:
         if self.coin(self.delivered) < share:
             self._open = True
             return "audit"
-        self._tally.honoured += 1
+        self._count(honoured=1)
         return "honour"
 
-    @property
-    def _tally(self) -> _Tally:
-        if self._known().theta is not None:
-            return self._tallies[0 if self.share < 1.0 else 1]
-        return self._tallies[self.stage - 1]
+    def _count(self, **more: int) -> None:
+        at = self.stage - 1 if self._known().theta is None else int(self.share >= 1.0)
+        tally = self._tallies[at]
+        self._tallies[at] = replace(tally, **{name: getattr(tally, name) + n for name, n in more.items()})
 
     def audited(self, loss: int | None) -> None:
         """Close the open audit.
@@ -659,11 +663,8 @@ class Campaign:
         allowed = (1, 0, -1) if self.ledger.losses == "net" else (1, 0)
         if loss is not None and loss not in allowed:
             raise ValueError(f"loss must be one of {', '.join(map(str, allowed))} or None; got loss={loss!r}")
-        tally, counts = self._tally, self.share < 1.0
-        tally.audited += 1
-        tally.failed += loss is None
-        tally.lost += loss == 1
-        tally.gained += loss == -1
+        counts = self.share < 1.0
+        self._count(audited=1, failed=int(loss is None), lost=int(loss == 1), gained=int(loss == -1))
         self._open = False
         if self._known().theta is not None:
             # With every stop audited an audit says nothing of what is honoured.
@@ -757,7 +758,7 @@ class Certificate(Result):
     @property
     def lost_estimate(self) -> float:
         """Unbiased estimate of the lost verdicts among those honoured."""
-        return sum((tally.lost - tally.gained) * (1.0 - tally.share) / tally.share for tally in self.tallies)
+        return sum(tally.lost_estimate for tally in self.tallies)
 
     @property
     def complete(self) -> bool:
@@ -829,21 +830,18 @@ class Certificate(Result):
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         last = len(self.tallies)
-        rows = [
-            {
-                "stage": i,
-                "audit_share": tally.share,
-                "honoured": tally.honoured,
-                "audited": tally.audited,
-                "lost": tally.lost,
-                "gained": tally.gained,
-                "failed": tally.failed,
-                "lost_estimate": (tally.lost - tally.gained) * (1.0 - tally.share) / tally.share,
-            }
-            for i, tally in enumerate(self.tallies, start=1)
-            if i < last or tally.honoured + tally.audited
-        ]
-        return {"stages": pd.DataFrame(rows, columns=list(rows[0]) if rows else ["stage"])}
+        begun = {i: t for i, t in enumerate(self.tallies, start=1) if i < last or t.honoured + t.audited}
+        columns: dict[str, list[float]] = {
+            "stage": list(begun),
+            "audit_share": [tally.share for tally in begun.values()],
+            "honoured": [tally.honoured for tally in begun.values()],
+            "audited": [tally.audited for tally in begun.values()],
+            "lost": [tally.lost for tally in begun.values()],
+            "gained": [tally.gained for tally in begun.values()],
+            "failed": [tally.failed for tally in begun.values()],
+            "lost_estimate": [tally.lost_estimate for tally in begun.values()],
+        }
+        return {"stages": pd.DataFrame(columns)}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         columns: dict[str, Write] = {

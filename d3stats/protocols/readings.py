@@ -17,6 +17,7 @@ import pandas as pd
 from d3stats._check import integer
 from d3stats._words import counted
 from d3stats.agent import Case, Reply, Request
+from d3stats.protocols.from_text import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, Speak, complete
 from d3stats.result import Result
 from d3stats.stopping import Decision, StopReason
@@ -150,8 +151,6 @@ def schematic(protocol: DebateProtocol | str, rounds: int | None = None) -> Sche
     5     6      2  referee 3  1, 2, 3, 4, 5  verdict
     """
     if isinstance(protocol, str):
-        from d3stats.protocols import protocol_from_text
-
         protocol = protocol_from_text(protocol)
     if not isinstance(protocol, DebateProtocol):
         raise TypeError(f"protocol must be a DebateProtocol or its text; got {protocol!r}")

@@ -20,10 +20,11 @@ from d3stats._check import choice, integer
 from d3stats._words import cut, has_half, storable, visible
 from d3stats.agent import Case
 from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
-from d3stats.log.files import find_files, no_file, open_bytes, unusable
+from d3stats.log.files import find_files, no_file
 from d3stats.log.importers import load
 from d3stats.log.importers._source import flat_text, json_of
 from d3stats.log.json_rows import flat_sheet, json_sheet
+from d3stats.log.opening import open_bytes, unusable
 from d3stats.log.problems import shortened
 from d3stats.log.reader import iter_records
 from d3stats.log.sheets import Sheet

@@ -99,8 +99,7 @@ def decision_at(
         if isinstance(step, Speak):
             send = tuple(said[request.round, request.agent] for request in step.requests)
         else:
-            over = step.number >= stop
-            send = Decision(stop=over, reason="ladder" if over else None)
+            send = Decision(stop=step.number >= stop)
 
 
 @dataclass

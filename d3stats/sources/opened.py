@@ -33,9 +33,10 @@ from d3stats.log.columns import Coded, Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.counting import LogCounts
 from d3stats.log.counts_file import holds_counts, read_counts
-from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
+from d3stats.log.files import LogFile, as_path, files_note, find_files
 from d3stats.log.frames import DebateLog, log_of
 from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
+from d3stats.log.opening import unusable
 from d3stats.log.problems import Problem, omissions
 from d3stats.log.reader import read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet, whole_frame

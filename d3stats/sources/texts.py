@@ -397,8 +397,8 @@ def _in_round(
             listed = ", ".join(map(str, known[:12].tolist()))
             raise ValueError(f"round_number must be a round in which they spoke ({listed}); got {number}")
         return at[played == number], []
-    debate, _ = pd.factorize(table["debate"].to_numpy()[at])
-    last = np.zeros(debate.max(initial=-1) + 1, dtype=np.int64)
+    debate, debates = pd.factorize(table["debate"].to_numpy()[at])
+    last = np.zeros(len(debates), dtype=np.int64)
     np.maximum.at(last, debate, played)
     if len(known) < 2:
         return at[played == last[debate]], []

@@ -232,8 +232,7 @@ def _coded(
         if unknown.any():
             needed = f"{setting('votes', 'slot')} needs the order of every verdict"
             raise ValueError(Advised(needed, got=f"none {_first(table, unknown)}"))
-        named = (vote == 0) | (vote == 1)
-        vote = np.where(named, vote ^ np.maximum(order, 0), vote)
+        vote = np.where(np.isin(vote, (0, 1)), vote ^ np.maximum(order, 0), vote)
     elif answers == PAIR and (contrary := votes_as_places(vote, order, label, item, judge)):
         taken = [warning(contrary, "meaning of votes"), *taken]
     table, label, places = as_of_answers(table, item, order, label, items, votes)

@@ -13,7 +13,8 @@ import pytest
 from d3stats import _progress, as_trajectories
 from d3stats._parallel import run_tasks
 from d3stats._progress import Pace, tell, watched, working
-from d3stats.log.files import LogFile, open_bytes
+from d3stats.log.files import LogFile
+from d3stats.log.opening import open_bytes
 from d3stats.log.table_reader import parquet_blocks
 from d3stats.planning.simulate import simulate
 from d3stats.planning.study import Study

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from parsed import nodes_on_lines
 from test_show import ACTS
 from test_terminal import CASES, make_inputs
 from typer.testing import CliRunner
@@ -32,8 +33,10 @@ WATCHED = """
 import json, os, sys
 from typer.main import get_command
 from d3stats.cli import app
+from remembered import remembered
 
 group = get_command(app)
+remembered().__enter__()  # cases that differ in their form alone compute once
 found = []
 NAMES = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "urllib.Request", "ftplib.connect",
          "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty")
@@ -119,7 +122,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Case]]
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, "cases.json", "seen.json"],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
+        env={**os.environ, "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         check=True,
         timeout=600,
@@ -223,14 +226,13 @@ WORD = re.compile(rf"(?<!re\.)\b(?:{'|'.join(NEVER | MODULES | NETWORK)})\b")
 
 @cache
 def nodes() -> list[tuple[Path, ast.AST]]:
-    """Return every import and call of the modules that have one of the words at all, with their file."""
+    """Return every import and call with one of the words on its lines, with their file."""
     wanted = (ast.Import, ast.ImportFrom, ast.Call)
     files = sorted((ROOT / "d3stats").rglob("*.py"))
     return [
         (path, node)
         for path in files
-        if WORD.search(text := path.read_text(encoding="utf-8"))
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_on_lines(path.read_text(encoding="utf-8"), WORD)
         if isinstance(node, wanted)
     ]
 

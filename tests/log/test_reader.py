@@ -19,7 +19,8 @@ from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 import d3stats.log.lines as log_lines
 from d3stats.log.arrays import arrays_of
 from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Records, joined
-from d3stats.log.files import find_files, unusable
+from d3stats.log.files import find_files
+from d3stats.log.opening import unusable
 from d3stats.log.reader import line_blocks, read_both, read_lines, read_log
 from d3stats.log.schema import MODELS
 

@@ -16,8 +16,8 @@ import pytest
 from log_worlds import item, panel, write_lines
 
 from d3stats.log import Header, Item, LogWriter, Turn, Verdict, read_log
+from d3stats.log.copies import write_parquet
 from d3stats.log.sheets import connect
-from d3stats.log.writer import write_parquet
 
 ITEM = Item(debate="d", question="q", label="A")
 TURN = Turn(debate="d", round=1, agent="é", vote="A")

@@ -12,7 +12,9 @@ from pace import idle_seconds
 from scipy import stats
 
 from d3stats.planning.ledger import Campaign, Ledger, audit_shares, net_design, over_budget
+from d3stats.planning.ledger_policy import LedgerPolicy
 from d3stats.stopping import from_text
+from d3stats.worlds import Voter, simulate_debates
 
 SECRET = bytes(range(32))
 
@@ -444,3 +446,45 @@ def test_a_certificate_does_not_round_its_chance_up() -> None:
 def test_a_secret_of_another_length_is_refused(size: int) -> None:
     with pytest.raises(ValueError, match=f"secret must have 16 to 64 bytes; got {size} byte"):
         Ledger(n=1, eps=0.0).start(bytes(size))
+
+
+def test_a_certificate_stays_as_it_was_while_its_campaign_goes_on() -> None:
+    campaign = Ledger(n=40, eps=0.1, stages=2).start(SECRET)
+    before = campaign.certificate()
+    kept = (before.headline, before.to_frame())
+    for _ in range(20):
+        if campaign.decide(early=True) == "audit":
+            campaign.audited(1)
+    assert (before.honoured, before.audited, before.lost) == (0, 0, 0)
+    assert (before.headline, before.delivered) == (kept[0], 0)
+    assert before.to_frame().equals(kept[1])
+    assert campaign.certificate().lost > 0
+
+
+def test_stages_have_the_same_columns_before_any_is_chosen_and_the_last_counts_once_it_has_a_stop() -> None:
+    campaign = Ledger(n=9, eps=0.0).start(SECRET)
+    none = campaign.certificate().to_frame()
+    campaign.design(1)
+    one = campaign.certificate().to_frame()
+    while campaign.stage == 1:
+        if campaign.decide(early=True) == "audit":
+            campaign.audited(1)
+    assert campaign.certificate().to_frame()["stage"].tolist() == [1]
+    assert campaign.decide(early=True) == "audit"
+    campaign.audited(0)
+    both = campaign.certificate().to_frame()
+    assert both["stage"].tolist() == [1, 2]
+    assert both["audited"].tolist()[1] == 1
+    assert len(none) == 0
+    assert len(one) == 1
+    assert list(none) == list(one) == list(both)
+
+
+def test_each_campaign_of_a_study_has_coins_of_its_own_which_are_the_same_in_any_chunk() -> None:
+    debates = simulate_debates(Voter(panel=5), 60, 6, rng=0)
+    policy = LedgerPolicy.from_text("ledger:eps=.2,delta=.1,stages=2,warm_up=1", 60)
+    stops, losses = policy.stops(debates.select(np.tile(np.arange(60), 4)), 0, 0)
+    campaigns = stops.reshape(4, 60)
+    assert len({tuple(each) for each in campaigns.tolist()}) == 4
+    later = policy.stops(debates.select(np.tile(np.arange(60), 2)), 120, 0)
+    assert (later[0].tolist(), later[1].tolist()) == (stops[120:].tolist(), losses[120:].tolist())

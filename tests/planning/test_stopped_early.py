@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.log import read_log
-from d3stats.log.writer import write_csv, write_parquet
+from d3stats.log.copies import write_csv, write_parquet
 from d3stats.models.mixtures.rounds import fit_rounds
 from d3stats.planning import fit, replay, scan
 from d3stats.planning.plan import plan

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +27,7 @@ import itertools
 from collections.abc import Callable
 
 from layers import sampled
+from pace import idle_seconds
 from pages import HOSTILE, Page, write_jsonl
 
 KEYS = [
@@ -643,10 +643,9 @@ def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
 ) -> None:
     log = _large(tmp_path / "large.jsonl", 100_000, agents, rounds, scores)
     d3stats.report("slm7", n_boot=20).to_html()  # compiled code is loaded once
-    began = time.process_time()
-    page = d3stats.report(log).to_html()
-    took = time.process_time() - began
-    assert len(page.encode()) < 5e6
+    pages: list[str] = []
+    took = idle_seconds(lambda: pages.append(d3stats.report(log).to_html()), tries=1)
+    assert len(pages[0].encode()) < 5e6
     print(f"{took:.1f} s")
     assert took < 20, f"{took:.1f} s"
 

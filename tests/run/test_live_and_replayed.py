@@ -16,8 +16,8 @@ from random_debates import Hashed, Played, Setting, Spoken, as_decided, play, ru
 
 from d3stats import replay
 from d3stats.agent import More, Reply, Request, Size, always
+from d3stats.log.copies import write_csv, write_parquet
 from d3stats.log.reader import iter_records
-from d3stats.log.writer import write_csv, write_parquet
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import RoundOver, drive, settled
 from d3stats.protocols.recorded import ReplayAgent, as_reply

@@ -176,6 +176,9 @@ def test_a_log_without_declared_answers_has_the_contestants_a_and_b() -> None:
         ),
         (lambda t: t.drop(columns="winner"), r"lacks winner; got .*--columns winner=COLUMN"),
         (lambda t: t.drop(columns="item"), r"lacks item; got .*--columns item=COLUMN"),
+        (lambda t: t[["item", "judge"]], "lacks first, second, winner; got item, judge"),
+        (lambda t: t[["item"]].assign(score=1), "lacks contestant; got item, score"),
+        (lambda t: t.drop(columns="winner").assign(score=1), "lacks winner; got"),
         (lambda t: t.assign(first=None), "first must be named in every row; got a missing name at row 1"),
         (lambda t: t.assign(winner=None), "winner must be known in some row"),
         (lambda t: t.assign(first="tie"), "no contestant must be called like an outcome; got 'tie'"),
@@ -197,3 +200,12 @@ def test_missing_winners_and_copies_are_counted() -> None:
     assert any("1 of 6 judgments has no winner: left out" in note for note in read.notes)
     assert any("1 of 5 judgments is equal to another one" in note for note in read.notes)
     assert any("'N/A'" in note for note in read.notes)
+
+
+def test_names_that_are_numbers_stay_as_they_are_written_but_for_whole_ones() -> None:
+    """Version 2.10 of a model is not its version 2.1, and 1.0 of a column of floats is model 1."""
+    read = as_pairwise(table().replace({"x": "2.10", "y": "2.1", "z": "2.01"}))
+    assert read.contestants == ("2.01", "2.1", "2.10")
+    whole = as_pairwise(table().replace({"x": 1.0, "y": 2.0, "z": 3.0}))
+    assert whole.contestants == ("1", "2", "3")
+    assert len(as_pairwise(table().replace({"q1": "7.10", "q2": "7.1"})).clusters) == 2

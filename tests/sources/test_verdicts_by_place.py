@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,3 +84,24 @@ def test_without_votes_the_higher_score_is_the_vote(names: tuple[str, str]) -> N
     assert set(kept.vote.tolist()) == {1}
     with pytest.raises(ValueError, match=r"scores must be numbers; got 'high'"):
         as_judgments(table.assign(**{names[0]: ["high", 1, 1, 1, 1]}))
+
+
+@pytest.mark.parametrize("options", [("A", "C"), ("A", "1"), ("yes", "no"), ("B", "A")])
+def test_two_options_of_a_question_are_its_a_and_b_whatever_they_are_called(
+    options: tuple[str, str], tmp_path: Path
+) -> None:
+    """A judge prefers the second option, in either order; A and B are themselves, others are A and B in turn."""
+    lines: list[dict[str, object]] = []
+    for k, shown in enumerate(options):
+        debate = {"debate": f"d{k}"}
+        about = {"question": "q", "answers": options, "first": shown, "label": options[0]}
+        lines.append({"type": "item"} | debate | about)
+        lines.append({"type": "turn"} | debate | {"round": 1, "agent": "judge", "vote": options[1]})
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    read = as_judgments(path)
+    first = int(options == ("B", "A"))
+    assert read.vote.tolist() == [1 - first] * 2
+    assert read.label.tolist() == [first] * 2
+    assert read.order.tolist() == [first, 1 - first]
+    assert read.items == ("q",)

@@ -98,6 +98,9 @@ class Comparison(Result):
     def __iter__(self) -> Iterator[PairedDifference]:
         return iter(self.differences)
 
+    def _with_adjusted(self) -> list[tuple[PairedDifference, float | None]]:
+        return list(zip(self.differences, self.adjusted, strict=True))
+
     def __len__(self) -> int:
         return len(self.differences)
 
@@ -148,8 +151,7 @@ class Comparison(Result):
         """The answer, whether a difference is shown and how large it may be; or, of several pairs, which are shown."""
         if len(self) == 1:
             return self.only.headline
-        pairs = zip(self.differences, self.adjusted, strict=True)
-        shown = [d for d, p in pairs if p is not None and p < 1 - d.difference.level]
+        shown = [d for d, p in self._with_adjusted() if p is not None and p < 1 - d.difference.level]
         listed = "; ".join(f"{d.name} {d._in_units()}" for d in shown)
         what = f"{len(shown)} of {counted(len(self), 'difference')} {verb(len(shown), 'is', 'are')} shown"
         return f"{what} (p adjusted, {self.family}){f': {listed}' if shown else ''}."
@@ -230,7 +232,7 @@ class Comparison(Result):
                     **{name: getattr(d, name) for name in ("gained", "lost", "unchanged", "correlation")},
                     **{f"p_{t.name.replace(' ', '_').replace('-', '_').lower()}": t.p_value for t in d.tests},
                 }
-                for d, adjusted in zip(self.differences, self.adjusted, strict=True)
+                for d, adjusted in self._with_adjusted()
             ]
         )
         numbers = {c: "float64" for c in map(str, rest) if c.startswith("p_") or c == "correlation"}
@@ -250,10 +252,9 @@ class Comparison(Result):
             margins["noninferior"] = self.noninferior(self.margin).to_dict()
             margins["equivalent"] = self.equivalent(self.margin).to_dict()
             margins["gate"] = self.gate().to_dict()
-        pairs = zip(self.differences, self.adjusted, strict=True)
         counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {
-            "differences": [d.to_dict() | {"p_adjusted": p} for d, p in pairs],
+            "differences": [d.to_dict() | {"p_adjusted": p} for d, p in self._with_adjusted()],
             **{name: getattr(self, name) for name in ("runs", "family", "baseline", "margin")},
             **margins,
             **{name: getattr(self, name) for name in counts},
@@ -266,7 +267,7 @@ class Comparison(Result):
         """
         several = len(self) > 1
         rows = []
-        for d, adjusted in zip(self.differences, self.adjusted, strict=True):
+        for d, adjusted in self._with_adjusted():
             e, changed = d.difference, f"{d.gained} / {d.lost}"
             size = (interval_kind(e), f"{e.n} in {e.n_clusters}")
             cells = (
@@ -305,7 +306,7 @@ class Comparison(Result):
         answer = list(self._answer())
         lines, warned = [*answer, self._title()], above_and_below(self.notes)[0]
         several = len(self) > 1
-        for d, adjusted in zip(self.differences, self.adjusted, strict=True):
+        for d, adjusted in self._with_adjusted():
             # Of several pairs the notes stand at the end, each once with its pairs.
             lines += [str(d.difference), *d.details(omit=d.notes if several else warned)]
             if several and adjusted is not None:

@@ -238,6 +238,12 @@ class PairData:
         """Mean of second minus first over items."""
         return float(self.totals[:, _CHANGE].sum() / self.totals[:, _ITEMS].sum())
 
+    def _rounded_sum(self) -> float:
+        # Zero stays zero, whatever rounding leaves of a sum of equal and opposite changes, in any unit.
+        size = float(np.abs(self.totals[:, _CHANGE]).sum())
+        finer = max(0, -math.floor(math.log10(size))) if size else 0
+        return round(float(self.totals[:, _CHANGE].sum()), 12 + finer)
+
     def generator(self, purpose: int) -> np.random.Generator:
         """Return the draws of one purpose."""
         return np.random.default_rng([*self.seed, purpose])
@@ -319,8 +325,7 @@ class PairData:
             note = Note("; ".join(filter(None, (note, CUT))), kind="cut limits")
         return Estimate(
             name=f"{self.names[1]} - {self.names[0]}",
-            # Zero stays zero, whatever rounding leaves of a sum of equal and opposite changes.
-            value=round(float(self.totals[:, _CHANGE].sum()), 12) / self.n_items + 0.0,
+            value=self._rounded_sum() / self.n_items + 0.0,
             low=low,
             high=high,
             se=se,

@@ -821,7 +821,7 @@ def _equality(spread: _Spread) -> EqualityTest:
     about = np.diag(weight) - np.outer(weight, weight)
     expected = np.diag(about) * known.variance
     between = float(known.value @ about @ known.value)
-    if expected.sum() <= 1e-20 * max(1.0, float((known.value**2).max())):
+    if expected.sum() <= 1e-20 * float((known.value**2).max()):
         return EqualityTest(None, 0.0, 0.0, None, k, "questions do not vary within any stratum")
     spread_matrix = about * known.variance
     df1 = float(expected.sum() ** 2 / np.trace(spread_matrix @ spread_matrix))
@@ -848,7 +848,7 @@ def _against_others(spread: _Spread) -> list[float | None]:
         contrast = -rest / rest.sum()
         contrast[k] = 1.0
         parts = contrast**2 * variance
-        if parts.sum() <= 1e-20:
+        if parts.sum() <= 1e-20 * float((spread.value**2).max()):
             found.append(None)
             continue
         df = float(parts.sum() ** 2 / (parts**2 / free).sum())
@@ -991,7 +991,8 @@ def _root(target: float, value: Floats, variance: Floats) -> float:
     high = float(np.ptp(value) ** 2) + float(variance.max())
     while _excess(high, value, variance) > target:
         high *= 4
-    return float(brentq(lambda t: _excess(t, value, variance) - target, 0.0, high, xtol=1e-14, rtol=1e-12))
+    # The error is a part of the values' own scale: a variance of dollars may be as small as 1e-14.
+    return float(brentq(lambda t: _excess(t, value, variance) - target, 0.0, high, xtol=1e-14 * high))
 
 
 def paule_mandel(value: Floats, variance: Floats) -> float:

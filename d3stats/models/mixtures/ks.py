@@ -191,7 +191,7 @@ def ks_noise(
     levels = [probability("quantiles", q) for q in quantiles]
     totals = _totals(successes_a, trials_a, successes_b, trials_b, weights=weights, cluster=cluster)
     swapped = swapped_totals(totals[:, :-1], integer("n_boot", n_boot, minimum=1), rng)
-    distances = np.abs(swapped).max(axis=1, initial=0.0) / totals[:, -1].sum()
+    distances = np.abs(swapped).max(axis=1) / totals[:, -1].sum()
     return np.asarray(np.quantile(distances, levels), dtype=np.float64)
 
 

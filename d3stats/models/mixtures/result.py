@@ -898,7 +898,7 @@ def cautions(fit: MixtureFit) -> list[str]:
     gap = fit.saturated_llf - fit.llf
     if gap < 2.0:
         notes.append(
-            f"The observed shares themselves are only {max(gap, 0.0):z.2f} log-likelihood units better, so "
+            f"The observed shares themselves are only {gap:z.2f} log-likelihood units better, so "
             "the data cannot separate this model from others with a similar fit."
         )
     if fit.n_reached_best == 1 and s.n_starts > 1:

@@ -820,9 +820,7 @@ def _swapped(
     half_sum = 0.5 * (before + after).sum(axis=0)
     gap = before - after
     half_gap = 0.5 * (swapped_totals(gap, n_boot, rng) if n_boot else gap[:0])
-    sets = (np.maximum(half_sum + half_gap, 0.0), np.maximum(half_sum - half_gap, 0.0))
-    first, second = (_refit(fit, cells, one) for fit, one in zip(fits, sets, strict=True))
-    return first, second
+    return _refit(fits[0], cells, half_sum + half_gap), _refit(fits[1], cells, half_sum - half_gap)
 
 
 def _distances(

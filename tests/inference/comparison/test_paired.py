@@ -573,3 +573,31 @@ def test_degrees_of_freedom_are_the_same_for_gains_and_losses(changes: list[int]
 def test_where_all_items_but_two_gain_the_two_are_the_degrees_of_freedom() -> None:
     first, second = np.array([0.0] * 28 + [1.0] * 2), np.array([1.0] * 28 + [0.0] * 2)
     assert PairData(("a", "b"), first, second, np.arange(30), 2, (1,)).df == 2
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_a_unit_however_small_or_large_changes_no_difference(scale: float) -> None:
+    """Dollars of a token are 1e-7: twelve decimals of a sum of them would be no more than a few digits."""
+    rng = np.random.default_rng(12)
+    first = rng.gamma(2.0, 1.0, 40)
+    second, cluster = first + rng.normal(0.3, 0.5, 40), np.repeat(np.arange(20), 2)
+    one = paired_difference(first, second, cluster, rng=1)
+    other = paired_difference(scale * first, scale * second, cluster, rng=1)
+    for a, b in zip(
+        (one.difference, one.first, one.second), (other.difference, other.first, other.second), strict=True
+    ):
+        assert np.array([b.value, b.low, b.high]) / scale == pytest.approx([a.value, a.low, a.high], rel=1e-9)
+    known = {t.name: t.p_value for t in one.tests if t.p_value is not None}
+    assert {t.name: t.p_value for t in other.tests if t.p_value is not None} == pytest.approx(known, rel=1e-9)
+    assert other.relative().value == pytest.approx(one.relative().value, rel=1e-9)
+    for margin in (0.1, 0.6):
+        found = other.noninferior(margin * scale), other.equivalent(margin * scale)
+        wanted = one.noninferior(margin), one.equivalent(margin)
+        assert [each.p_value for each in found] == pytest.approx([each.p_value for each in wanted], rel=1e-9)
+
+
+def test_equal_and_opposite_changes_are_no_difference_in_any_unit() -> None:
+    change = np.array([0.1, 0.2, 0.3, -0.3, -0.2, -0.1])
+    for scale in (1e-9, 1.0):
+        found = paired_difference(np.zeros(6), scale * change).difference
+        assert f"{found.value}" == "0.0"

@@ -58,3 +58,11 @@ def test_no_limits_without_a_change_and_no_gain_over_nothing() -> None:
     assert alike.low is None
     with pytest.raises(ValueError, match="the mean of A must be above 0; got 0"):
         paired_difference([0, 0, 0], [1, 0, 1]).relative()
+
+
+def test_a_difference_without_limits_gives_its_reason_to_the_relative_one() -> None:
+    """Every item gains the same, so nothing tells how far a gain may be off, though the first run's mean varies."""
+    found = paired_difference([1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0])
+    relative = found.relative()
+    assert (relative.value, relative.low, relative.high, relative.kind) == (0.4, None, None, "none")
+    assert "every cluster changed by the same +1" in relative.note

@@ -112,6 +112,30 @@ def test_votes_that_are_never_a_label_are_refused_or_told_loudly() -> None:
     assert none.startswith("WARNING: no vote equals any label (votes 'b'; labels 'A')")
 
 
+def test_signs_around_a_word_are_its_spelling_and_a_sign_before_a_number_is_not() -> None:
+    with pytest.raises(ValueError, match=r"votes and labels must be spelled alike; got '\(A\)' and 'A'"):
+        as_run(voted(["(A)", "(B)"], ["A", "B"]))
+    (some,) = as_run(voted(["**B**", "A"], ["B", "A"])).notes
+    assert "1 of 2 votes equal a label only in another spelling ('**B**', 'B')" in some
+    assert (some.kind, some.n, some.examples) == ("answers in several spellings", 1, ("**B**",))
+    (none,) = as_run(voted(["-7", "-8", "-9"], ["7", "8", "9"])).notes
+    assert "no vote equals any label" in none
+    assert (none.kind, none.n) == ("no vote is a label", 3)
+
+
+@pytest.mark.parametrize("as_arrays", [False, True])
+def test_logs_that_mark_a_question_by_different_labels_are_refused(as_arrays: bool, tmp_path: Path) -> None:
+    def run(name: str, labels: str) -> Run:
+        path = tmp_path / f"{name}.csv"
+        rows = [f"{name}{k},1,x,A,{label},q{k}" for k, label in enumerate(labels)]
+        path.write_text("\n".join(["debate,round,agent,vote,label,question", *rows]) + "\n")
+        return as_run(Trajectories.from_log(path) if as_arrays else path, name=name)
+
+    assert pair([run("one", "AAB"), run("two", "AAB")]).n_items == 3
+    with pytest.raises(ValueError, match=r"got 'A' \(one\) and 'B' \(two\) on 'q1'; labels differ on 1 of 3"):
+        pair([run("one", "AAB"), run("two", "ABB")])
+
+
 def test_runs_marked_by_different_labels_are_refused_by_item() -> None:
     a = as_run(voted(["A", "B", "A"], ["A", "A", "B"]), name="one")
     b = as_run(voted(["A", "B", "A"], ["B", "A", "A"]), name="two")

@@ -208,6 +208,22 @@ def test_a_shift_and_a_scale_of_values_go_through(seed: int, shift: float, scale
         assert f.high == pytest.approx(shift + scale * e.high, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("null", [0.0, None])
+@pytest.mark.parametrize("scale", [1e-12, 1e-7, 1e9])
+def test_a_unit_however_small_or_large_changes_no_result(scale: float, null: float | None) -> None:
+    """Dollars of a call are 1e-7 and its tokens 1e4: no tolerance may be a number of their unit."""
+    values, strata = sample([6, 9, 12, 7], 21)
+    values = values + np.repeat([0.0, 1.0, 2.0, 0.5], [6, 9, 12, 7])
+    one, other = stratify(values, strata, null=null), stratify(scale * values, strata, null=null)
+    assert one.between > 0.1
+    assert other.equality.p_value == pytest.approx(one.equality.p_value, rel=1e-6)
+    assert other.p_values == pytest.approx(one.p_values, rel=1e-6)
+    for name in ("between", "between_low", "between_high"):
+        assert getattr(other, name) / scale == pytest.approx(getattr(one, name), rel=1e-6), name
+    for e, f in zip((one.mean, *one.shrunken), (other.mean, *other.shrunken), strict=True):
+        assert np.array([f.value, f.low, f.high]) / scale == pytest.approx([e.value, e.low, e.high], rel=1e-6)
+
+
 def test_the_order_of_rows_changes_nothing() -> None:
     values, strata = sample([5, 6, 7], 10)
     order = RNG.permutation(18)
@@ -403,6 +419,18 @@ def test_compare_by_category_is_compare_of_the_categorys_items() -> None:
     assert set(found.to_frame("strata")["quantity"]) == {"two - one", "one", "two"}
     assert len(found.to_dict()["strata"]) == 3
     assert "two - one, by category: 3 strata" in str(found)
+
+
+def test_the_mean_of_the_strata_of_a_comparison_is_tested_for_no_difference() -> None:
+    """The p-value that goes with the interval, by Student's t of strata less one."""
+    one, two = runs()
+    found = compare(one, two, names=("one", "two"), strata="category", rng=1).strata[0]
+    assert found.null == "0"
+    mean = found.mean
+    assert mean is not None
+    error = (mean.high - mean.low) / 2 / stats.t.ppf(0.975, 2)
+    assert mean.p_value == pytest.approx(2 * stats.t.sf(abs(mean.value) / error, 2))
+    assert 0.05 < mean.p_value < 1
 
 
 def test_one_category_of_all_items_is_the_whole_comparison() -> None:

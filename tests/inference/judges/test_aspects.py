@@ -168,6 +168,23 @@ def scored_log(path: Path, first: float = 5.0, missing: bool = False) -> Path:
     return path
 
 
+def test_scores_of_two_roles_of_which_none_decides_are_refused_with_what_to_choose(tmp_path: Path) -> None:
+    path = scored_log(tmp_path / "log.jsonl")
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def of_roles(**roles: str) -> Path:
+        told = [one | ({"role": roles[one["agent"]]} if "agent" in one else {}) for one in records]
+        path.write_text("\n".join(map(json.dumps, told)) + "\n", encoding="utf-8")
+        return path
+
+    with pytest.raises(
+        ValueError, match=r"by a role that counts; got none \(agents of several roles \(critic and"
+    ):
+        direct_scores(of_roles(x="critic", y="writer"))
+    of_judge = direct_scores(of_roles(x="judge", y="writer"))
+    assert of_judge["coherence"].tolist() == [float(1 + d * 5 % 9) for d in range(6)]
+
+
 HUMAN = pd.DataFrame(
     {
         "question": [f"q{i}" for i in range(6)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,51 @@ def test_a_log_and_its_trajectories_give_the_same_votes(tmp_path: Path) -> None:
         assert read.label.tolist() == [0, 0, 0, 0]
         assert read.cluster_names == ("q0", "q1")
     assert as_ratings(path).codes[0].tolist() == [-1, 1]
+
+
+def jury_log(path: Path, without: int) -> Path:
+    """Four debates of an advocate and two jurors, the last ones without the jurors."""
+    lines: list[dict[str, object]] = []
+    for d in range(4):
+        lines.append({"type": "item", "debate": f"d{d}", "question": f"q{d}", "label": "A"})
+        turn: dict[str, object] = {"type": "turn", "debate": f"d{d}", "round": 1}
+        lines.append(turn | {"agent": "adv", "role": "advocate", "text": "A it is."})
+        jurors = "xy" if d < 4 - without else ""
+        lines += [turn | {"agent": juror, "role": "juror", "vote": "A"} for juror in jurors]
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("without", [0, 1, 3])
+def test_debates_without_a_rater_are_left_out_and_counted(without: int, tmp_path: Path) -> None:
+    path = jury_log(tmp_path / "log.jsonl", without)
+    for source in (path, Trajectories.from_log(path)):
+        read = as_ratings(source)
+        assert read.raters == ("x", "y")
+        assert read.items == tuple(f"d{d}" for d in range(4 - without))
+        told = [note for note in read.notes if "no rater had a turn" in note]
+        counted = f"in {without} debate{'s' * (without > 1)} no rater had a turn"
+        assert [note.partition(",")[0] for note in told] == [counted] * bool(without)
+
+
+def test_right_and_wrong_votes_have_no_decision_to_rate() -> None:
+    log = pd.DataFrame({"debate": ["d", "d"], "round": [1, 1], "agent": ["x", "y"], "correct": [0, 1]})
+    with pytest.raises(
+        ValueError, match="decision needs votes that are answers; got a log of right and wrong"
+    ):
+        as_ratings(log, raters=["x", "decision"])
+    votes = log.drop(columns="correct").assign(vote=["A", "B"])
+    assert as_ratings(votes, raters=["x", "decision"]).raters == ("x", "decision")
+
+
+def test_rows_of_several_tables_count_on(long: pd.DataFrame) -> None:
+    """The place of a fault is the row of all tables, one below the other."""
+    whole = as_ratings(long)
+    assert same(as_ratings([long[:3], long[3:]]), whole)
+    with pytest.raises(
+        ValueError, match=r"rater must be named; got a missing name at row 5 \(counted from 1\)"
+    ):
+        as_ratings([long[:3], long[3:].assign(rater=["y", None])])
 
 
 def test_by_question_the_runs_become_raters(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from d3stats.cli import app
 from d3stats.inference import as_pairwise, as_ratings, as_run
 from d3stats.inference.bias import as_judgments
 from d3stats.log import read_log
+from d3stats.log.copies import write_jsonl
 from d3stats.log.importers import ImportSummary, import_log
-from d3stats.log.writer import write_jsonl
 from d3stats.run import read_items
 
 RNG = np.random.default_rng(11)

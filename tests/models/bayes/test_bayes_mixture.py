@@ -13,8 +13,6 @@ from layers import sampled
 from scipy import stats
 from scipy.special import logsumexp
 
-pytest.importorskip("pymc")
-
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.bayes import stack
 from d3stats.models.bayes.kernel import MixtureDensity

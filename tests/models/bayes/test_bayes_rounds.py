@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-pytest.importorskip("pymc")
-
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.bayes import rounds as walk
 from d3stats.models.bayes.mixture import MixturePriors

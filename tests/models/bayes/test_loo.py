@@ -13,8 +13,6 @@ from layers import sampled
 from scipy.integrate import quad
 from scipy.stats import norm, t
 
-pytest.importorskip("pymc")
-
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.bayes import stack
 from d3stats.models.bayes.accuracy import fit_accuracy

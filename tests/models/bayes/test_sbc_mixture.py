@@ -7,9 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-pytest.importorskip("pymc")
-
 from simulation_ranks import SimulationRanks, simulation_ranks
 
 from d3stats.models.bayes import stack

@@ -15,8 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("pymc")
-
 from d3stats.models.bayes import result, stack
 from d3stats.models.bayes.result import drawn
 
