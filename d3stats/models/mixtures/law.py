@@ -220,8 +220,8 @@ class BetaBinomialMixture:
 
 
 NARROW = 1e11
-"""From this precision times ``mu (1 - mu)`` on, a Beta is its Edgeworth series to 1e-12. The incomplete Beta function takes
-as many steps as the root of the precision, and ends in NaN."""
+"""From this precision times ``mu (1 - mu)`` on, a Beta is its Edgeworth series to 1e-12. The incomplete Beta function
+takes steps like the root of the precision, and ends in NaN."""
 
 
 def _narrow_beta(x: Floats, mu: Floats, precision: Floats) -> Floats:
