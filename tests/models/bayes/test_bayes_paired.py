@@ -54,7 +54,7 @@ def scored() -> tuple[PairedFit, np.ndarray, np.ndarray]:
     cluster = np.repeat(np.arange(40), 5)
     gain = 0.3 + 0.4 * rng.standard_normal(40)[cluster] + rng.standard_normal(200)
     base = rng.standard_normal(200)
-    return fit_paired(base, base + gain, cluster, draws=250, tune=120, chains=1, rng=2), gain, cluster
+    return fit_paired(base, base + gain, cluster, **RUNS, rng=2), gain, cluster
 
 
 def test_the_exact_law_is_that_of_dirichlet_draws() -> None:
