@@ -1559,7 +1559,7 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     known = ~np.isnan(tokens)
     if len(_different(debate[known])) < _SOME:
         return ""
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "debate": debate[known],
         "round": played[known],
         "agent": agent[known],
@@ -1569,23 +1569,37 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     first = {name: values[few] for name, values in columns.items()}
     left = [keys for keys in (["debate"], ["debate", "agent"]) if not _falls(first, keys)]
     left = [keys for keys in left if not _falls(columns, keys)]
-    rows = pd.DataFrame(columns if left else {})
     for keys in left:
-        each = rows.sort_values(["round", "tokens"]).groupby(keys)["tokens"].agg(["first", "last", "size"])
-        each = each[each["size"] > 1]
-        several = len(each.index.get_level_values("debate").unique())
-        orders = float((each["size"] + 1).map(math.lgamma).sum())  # of as many turns
-        grown, base = each["last"] - each["first"], (each["size"] - 1) * each["first"]
-        ratio = float(grown.sum() / base.sum()) if base.any() else 0.0
+        order, starts = _groups(columns, keys, then=["round", "tokens"])
+        sizes = np.diff(np.append(starts, len(order)))
+        starts, sizes = starts[sizes > 1], sizes[sizes > 1]
+        begun, ended = (columns["tokens"][order[place]] for place in (starts, starts + sizes - 1))
+        several = len(_different(columns["debate"][order[starts]]))
+        orders = sum(math.lgamma(size + 1) for size in sizes.tolist())  # of as many turns
+        base = float(((sizes - 1) * begun).sum())
+        ratio = float((ended - begun).sum()) / base if base else 0.0
         # A prompt of half the reply's length, which holds all that was said, has a ratio of 2/3.
         if several < _SOME or orders < _ORDERS or ratio < 0.8:
             continue
-        if _even(rows) if len(keys) == 1 else not _shared(rows):
+        if _even(columns) if len(keys) == 1 else not _shared(columns):
             return (
                 f"the tokens of {several:,} debates never fall from round to round, as running totals do; if they are "
                 "such totals, write what each turn cost, because costs add up the turns"
             )
     return ""
+
+
+def _groups(
+    columns: Mapping[str, NDArray[Any]], keys: Sequence[str], then: Sequence[str] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of rows by keys and further columns, and where in it the rows of each key begin."""
+    order = np.lexsort([columns[name] for name in reversed([*keys, *then])])
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = False
+    for name in keys:
+        codes = columns[name][order]
+        begins[1:] |= codes[1:] != codes[:-1]
+    return order, np.flatnonzero(begins)
 
 
 def _falls(columns: Mapping[str, NDArray[Any]], keys: list[str]) -> bool:
@@ -1604,31 +1618,52 @@ _ORDERS = 14.0
 """Logarithm of the number of orders of turns from which on an order by tokens is no chance."""
 
 
-def _even(rows: pd.DataFrame) -> bool:
+def _even(columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether tokens rise within a round about as much as from a round to the next; what a round adds comes at once."""
-    rows = rows.sort_values(["debate", "round", "tokens"])
-    step, within = rows.groupby("debate")["tokens"].diff(), rows.duplicated(["debate", "round"])
-    return not within.any() or float(step[within].mean()) > 0.6 * float(step[~within].mean())
+    order, starts = _groups(columns, ["debate"], then=["round", "tokens"])
+    played, step = columns["round"][order], np.diff(columns["tokens"][order])
+    inside = np.ones(len(step), dtype=bool)
+    inside[starts[1:] - 1] = False  # from a debate to the next
+    within = inside & (played[1:] == played[:-1])
+    between = inside & ~within
+    if not within.any():
+        return True
+    return bool(between.any()) and float(step[within].mean()) > 0.6 * float(step[between].mean())
 
 
-def _shared(rows: pd.DataFrame) -> bool:
+def _shared(columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether agents of a round may share what was added: then who is ahead of the others falls back in the next one.
 
     Of totals the regression of what a round adds on the lead has the slope 0, of what is shared -1.
     """
-    rows = rows.sort_values(["debate", "agent", "round"], kind="stable")
-    before = rows.groupby(["debate", "agent"])["tokens"].shift()
-    step, level = ((rows["tokens"] - before)[before.notna()], before.dropna())
-    keys = rows.loc[level.index]
+    order, starts = _groups(columns, ["debate", "agent"], then=["round"])
+    later = np.ones(len(order), dtype=bool)
+    later[starts] = False
+    after = np.flatnonzero(later)
+    level = columns["tokens"][order[after - 1]]
+    step = columns["tokens"][order[after]] - level
+    keys = {name: columns[name][order[after]] for name in ("debate", "round", "agent")}
+    whole = float((level**2).sum())
     for by in (["debate", "round"], ["agent", "round"]):
-        groups = [keys[name] for name in by]
-        step, level = (x - x.groupby(groups).transform("mean") for x in (step, level))
-    size, free = float((level**2).sum()), len(level) - len(keys.drop_duplicates(["debate", "round"]))
-    if size == 0 or free < 1:
-        return bool((keys["agent"] != keys["agent"].iloc[0]).any())
+        step, level = (_about_means(x, *_groups(keys, by)) for x in (step, level))
+    size = float((level**2).sum())
+    free = len(level) - len(_groups(keys, ["debate", "round"])[1])
+    if size <= 1e-20 * whole or free < 1:
+        return bool((keys["agent"] != keys["agent"][0]).any())
     slope = float((step * level).sum()) / size
     error = math.sqrt(float(((step - slope * level) ** 2).sum()) / (free * size))
     return slope - 2.33 * error < -0.5
+
+
+def _about_means(
+    values: NDArray[np.float64], order: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Take the mean of its group from each value."""
+    sizes = np.diff(np.append(starts, len(order)))
+    means = np.add.reduceat(values[order], starts) / sizes
+    out = np.empty_like(values)
+    out[order] = values[order] - np.repeat(means, sizes)
+    return out
 
 
 def _scores_in_part(t: VoteTable) -> str:

@@ -42,10 +42,10 @@ def covering(**factors: Iterable[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(tuple(factors), cases)
 
 
-def dealt(things: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    """Return what the fast layer tries of what each thing has: a part that several have, with every second of them.
+def dealt(things: Mapping[str, Iterable[str]], every: int = 4) -> dict[str, set[str]]:
+    """Return what the fast layer tries of what each thing has: a part that several have, with every fourth of them.
 
-    Each part is tried at least once, by turns with the first and with the second that has it.
+    Each part is tried at least once, by turns beginning with the first, second, third and fourth that has it.
     """
     having: dict[str, list[str]] = {}
     for thing, parts in things.items():
@@ -53,7 +53,7 @@ def dealt(things: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
             having.setdefault(part, []).append(thing)
     found: dict[str, set[str]] = {thing: set() for thing in things}
     for k, (part, those) in enumerate(having.items()):
-        for thing in those[k % min(2, len(those)) :: 2]:
+        for thing in those[k % min(every, len(those)) :: every]:
             found[thing].add(part)
     return found
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from markdown_it import MarkdownIt
+from parsed import on_lines, tree_of
 
 __all__ = ["Block", "of_code", "of_markdown", "of_notebook", "sentences", "words"]
 
@@ -164,14 +165,18 @@ FOREIGN = re.compile(
 )
 
 
+QUOTE = re.compile("['\"]")
 LEAVES = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop, ast.alias, ast.Pass)
 
 
 def of_code(path: Path, text: str, *, strings: bool = True) -> Iterator[Block]:
     """Yield the docstrings of a module and its public names and attributes, and other strings of four words or more."""
-    stack: list[tuple[ast.AST, bool]] = [(ast.parse(text), True)]
+    quoted = on_lines(text, QUOTE)
+    stack: list[tuple[ast.AST, bool]] = [(tree_of(text), True)]
     while stack:
         node, public = stack.pop()
+        if not quoted(node):
+            continue
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if not isinstance(node, ast.Module):
                 public = public and (not node.name.startswith("_"))

@@ -66,10 +66,16 @@ LONG = {
     f"d3stats.{name}"
     for name in (
         "inference.reasons.rationales", "planning.describe", "planning.escalation", "planning.plan",
-        "theory.check", "theory.instances.draws",
+        "theory.check", "theory.instances.draws", "report.analysis", "report.paper", "plotting.rounds",
+        "plotting.costs", "inference.bias.audit", "planning.log_cost", "planning.campaigns", "planning.ledger",
+        "planning.calibration.calibrate", "inference.judges.confidence", "inference.judges.jury",
+        "inference.comparison.strata", "models.chains.panel_chain", "worlds.court_jury",
     )
 }  # fmt: skip
-"""Modules of 1 to 3 s; examples of their functions on pages of the documentation run in the fast layer."""
+"""Modules of 0.4 to 3 s; examples of their functions on pages of the documentation run in the fast layer.
+
+The examples of their classes of results run there too (test_headlines.py).
+"""
 
 
 @pytest.mark.parametrize(

@@ -52,22 +52,34 @@ def in_a_shell(command: str, folder: Path, home: Path) -> subprocess.CompletedPr
 
 LONG = {"plan_before_spending", "figures", "report", "fit_a_log", "quick_start", "scale"}
 """Pages of 5 to 50 s of processor time; commands of their kinds run on other pages and on README.md."""
+LATER = ("d3stats report slm7 -o slm7.html", "d3stats simulate --like", "d3stats paper d3:table-2 gemma")
+"""Commands of 1 to 5 s on the other pages, which run with the slow tests; no page reads a file of theirs."""
+
+
+def has_later(page: Path) -> bool:
+    return any(command.startswith(LATER) for command, _ in shown(page))
 
 
 @pytest.mark.parametrize(
-    "page",
+    ("page", "whole"),
     [
-        pytest.param(page, id=page.stem, marks=pytest.mark.slow if page.stem in LONG else ())
+        pytest.param(
+            page, whole, id=page.stem + " whole" * whole,
+            marks=pytest.mark.slow if whole or page.stem in LONG else (),
+        )
         for page in WITH_COMMANDS
+        for whole in ((False, True) if has_later(page) and page.stem not in LONG else (page.stem in LONG,))
     ],
-)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, loaded: Loaded) -> None:
+)  # fmt: skip
+def test_the_commands_of_a_page_print_what_it_shows(
+    page: Path, whole: bool, tmp_path: Path, loaded: Loaded
+) -> None:
     folder = tmp_path / "reader"
     folder.mkdir()
     for name, body in files_shown(page).items():
         (folder / name).write_text(body, encoding="utf-8")
     for command, said in shown(page):
-        if command.startswith(ELSEWHERE):
+        if command.startswith(ELSEWHERE) or (not whole and command.startswith(LATER)):
             continue
         typed = loaded.type(command, folder, tmp_path / "said", wide=page.name == "README.md")
         done = typed or in_a_shell(command, folder, tmp_path)
@@ -150,14 +162,15 @@ def test_code_fits_beside_both_sidebars() -> None:
 METHODS = sorted(set((ROOT / "docs" / "methods").glob("*.md")) - {ROOT / "docs" / "methods" / "index.md"})
 
 
-@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
-def test_a_method_has_its_question_assumptions_equation_limitations_and_tests(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert re.match(r"# [^\n?]+\n\n\*\*[^*]+\?\*\* ", text), "a noun phrase, then the question in bold"
+def test_a_method_has_its_question_assumptions_equation_limitations_and_tests() -> None:
+    """A noun phrase, then the question in bold, and the parts in order."""
     parts = ["## Assumptions", "## Limitations", "## How this is tested"]
-    found = [line for line in text.splitlines() if line in parts]
-    assert found == parts
-    assert "## Equation" in text or "$$" in text
+    texts = {page.stem: page.read_text(encoding="utf-8") for page in METHODS}
+    begun = re.compile(r"# [^\n?]+\n\n\*\*[^*]+\?\*\* ")
+    assert [name for name, text in texts.items() if not begun.match(text)] == []
+    found = {name: [line for line in text.splitlines() if line in parts] for name, text in texts.items()}
+    assert {name: lines for name, lines in found.items() if lines != parts} == {}
+    assert [name for name, text in texts.items() if "## Equation" not in text and "$$" not in text] == []
 
 
 def test_the_tests_and_studies_that_a_page_names_exist() -> None:
@@ -267,10 +280,10 @@ def strangers(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_numbers_in_the_text_after_an_output_are_in_an_output(page: Path) -> None:
-    found = set(strangers(page.read_text(encoding="utf-8")))
-    assert found == BESIDE.get(page.name, set())
+def test_the_numbers_in_the_text_after_an_output_are_in_an_output() -> None:
+    pages = [ROOT / "README.md", *DOCS]
+    found = {page.name: set(strangers(page.read_text(encoding="utf-8"))) for page in pages}
+    assert {name: numbers for name, numbers in found.items() if numbers} == BESIDE
 
 
 def test_a_number_that_an_output_no_longer_shows_is_found() -> None:
@@ -281,14 +294,15 @@ def test_a_number_that_an_output_no_longer_shows_is_found() -> None:
     assert strangers(page.format("59 %")) == ["59"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_says_which_numbers_are_of_an_earlier_version(page: Path) -> None:
+def test_a_page_says_which_numbers_are_of_an_earlier_version() -> None:
     """A study whose tables are of an earlier version of a method is named as that wherever its numbers are quoted."""
     old = [f.parent.name for f in FINDINGS if "were made before" in f.read_text(encoding="utf-8")]
     assert old
-    items = re.split(r"\n\n|\n- ", page.read_text(encoding="utf-8"))
     assert [
-        x for x in items if any(f"/{name}" in x and "made/" not in x for name in old) and "earlier" not in x
+        (page.relative_to(ROOT).as_posix(), x)
+        for page in PAGES
+        for x in re.split(r"\n\n|\n- ", page.read_text(encoding="utf-8"))
+        if any(f"/{name}" in x and "made/" not in x for name in old) and "earlier" not in x
     ] == []
 
 

@@ -86,12 +86,9 @@ def noted(one: Result) -> Result:
     return replace(one, notes=NOTES) if "notes" in own else one  # type: ignore[type-var]
 
 
-@pytest.mark.usefixtures("without_pictures")
-@pytest.mark.parametrize("name", sorted(RESULTS))
-def test_the_notes_of_a_dictionary_are_values(name: str) -> None:
-    if name.startswith("d3stats.models.bayes"):
-        pytest.skip("sampling takes an extra and minutes")
-    for one in map(noted, made(RESULTS[name])):
+def notes_are_values(found: list[Result]) -> None:
+    """The notes of a dictionary are values."""
+    for one in map(noted, found):
         listed = list(lists_of_notes(one.to_dict()))
         if "few" not in one.notes:
             continue
@@ -131,3 +128,4 @@ def test_every_public_result_answers_in_one_sentence_in_every_form(name: str) ->
         assert len(repr(one)) < 700
         assert one.summary().strip()
         assert one._repr_html_()
+    notes_are_values(found)

@@ -97,8 +97,9 @@ def simulate(
     figure: Figure = None,
 ) -> None:
     """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
-    from d3stats._check import choice
+    from d3stats._check import choice, loss, probability
     from d3stats.planning.costs import refuse_votes_at_the_end
+    from d3stats.planning.study import policies_of
     from d3stats.sources import open
 
     one_format(as_json, as_latex)
@@ -109,6 +110,10 @@ def simulate(
         raise ValueError(
             f"exactly one of STUDY.toml and --like must be given; got {'both' if study else 'neither'}"
         )
+    # Before the work, which takes longer than any of these.
+    loss("max_loss", max_loss)
+    probability("confidence", confidence, open_interval=True)
+    policies_of(rules or [], None)
     notes: list[str] = []
     what: Any = study
     log = None

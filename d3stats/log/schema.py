@@ -344,7 +344,25 @@ _WORDS = {
 }
 
 
+def _sound(value: Any, kind: Any) -> bool:
+    """Whether a field of several parts is of its type and has finite numbers only: one look where all is well."""
+    try:
+        msgspec.convert(value, kind)
+    except (UnicodeEncodeError, msgspec.ValidationError):
+        return False
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, (dict, list)):
+            left += one.values() if isinstance(one, dict) else one
+        elif isinstance(one, float) and not math.isfinite(one):
+            return False
+    return True
+
+
 def _defect(value: Any, kind: Any, name: str) -> tuple[str, str, Any] | None:
+    if isinstance(value, (dict, list)) and _sound(value, kind):
+        return None
     # A message names a place inside a field by types alone, so the parts are looked at one by one.
     origin = dict if isinstance(value, Mapping) else tuple
     several = next((one for one in (kind, *get_args(kind)) if get_origin(one) is origin), None)

@@ -404,7 +404,7 @@ class Study:
         price = dollars_per_million_tokens
         checked = {
             "worlds": MappingProxyType(_by_name(worlds)),
-            "rules": _rules(rules, batch),
+            "rules": policies_of(rules, batch),
             "n_rounds": integer("n_rounds", n_rounds, minimum=1),
             "debates": integer("debates", debates, minimum=1),
             "seeds": _seeds(seeds),
@@ -530,7 +530,7 @@ def _by_name(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
     return named
 
 
-def _rules(rules: Sequence[Policy | str], batch: int | None) -> tuple[Policy, ...]:
+def policies_of(rules: Sequence[Policy | str], batch: int | None) -> tuple[Policy, ...]:
     read: list[Policy] = []
     for one in rules:
         if isinstance(one, str):

@@ -27,10 +27,10 @@ ADVISED = re.compile(
 
 
 def court() -> pd.DataFrame:
-    """Return 30 questions, 2 debates, 4 rounds and 5 agents; one answer is in no ASCII, and one is a dash."""
+    """Return 16 questions, 2 debates, 4 rounds and 5 agents; one answer is in no ASCII, and one is a dash."""
     rng = np.random.default_rng(3)
     rows = []
-    for case in range(30):
+    for case in range(16):
         truth, other = ("schuldig", "unschüldig")[:: 1 if case % 2 else -1]
         for session in range(2):
             for phase in range(1, 5):

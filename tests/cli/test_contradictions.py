@@ -198,7 +198,11 @@ def own_words(command: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("contradiction", WITHIN)
-@pytest.mark.parametrize("command", ONE_LOG)
+@pytest.mark.parametrize(
+    "command",
+    # Of two logs, see below, the fast layer has a report.
+    [pytest.param(name, marks=pytest.mark.slow if name == "report" else ()) for name in ONE_LOG],
+)
 def test_a_log_that_contradicts_itself_is_warned_of(
     command: str, contradiction: str, files: Path, tmp_path: Path
 ) -> None:

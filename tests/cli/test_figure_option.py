@@ -35,7 +35,11 @@ COMMANDS = {
 }
 
 
-DRAWN_ELSEWHERE = {"fit", "fit of a round", "simulate", "replay", "plan", "rationales", "agreement"}
+DRAWN_ELSEWHERE = {
+    *("fit", "fit of a round", "simulate", "replay", "plan", "rationales", "agreement", "protocols", "bias"),
+    *("calibrate", "escalate", "simulate a study", "paper"),
+}
+"""Commands of which another test draws the figure, here or in tests/plotting."""
 
 
 def run(*words: str) -> Result:

@@ -348,6 +348,26 @@ def of_no_effect(mode: str, option: str) -> bool:
 ANSWERED = (0, 4, 5)
 """Exit codes of an answer: without a gate, of a gate that failed, and of one that could not be decided."""
 
+WITH_OPTION = dealt(
+    {
+        command: list(dict.fromkeys(shlex.split(change)[0] for change in changes))
+        for command, changes in CHANGES.items()
+    }
+)
+"""Options of a command that the fast layer tries: one that several commands have is tried with every fourth of them."""
+
+
+def of_mode(command: str, mode: str, whole: bool) -> list[str]:
+    """Return the changes that a mode is tried with: all of them, or those that the fast layer deals out to it."""
+    modes = MODES[command]
+    given = CHANGES[command] if whole else CHANGES[command][modes.index(mode) :: len(modes)]
+    return [
+        change
+        for change in given
+        if change not in mode and (whole or shlex.split(change)[0] in WITH_OPTION[command])
+    ]
+
+
 CASES = [
     pytest.param(
         command, mode, whole, id=f"{mode} {'all' if whole else 'dealt'}",
@@ -356,16 +376,9 @@ CASES = [
     for command, modes in MODES.items()
     for mode in modes
     for whole in (False, True)
+    if of_mode(command, mode, whole)
 ]  # fmt: skip
 """Each mode with all changes is slow; in the fast layer the changes of a command are dealt out among its modes."""
-
-WITH_OPTION = dealt(
-    {
-        command: list(dict.fromkeys(shlex.split(change)[0] for change in changes))
-        for command, changes in CHANGES.items()
-    }
-)
-"""Options of a command that the fast layer tries: one that several commands have is tried with every second of them."""
 
 
 @pytest.mark.parametrize(("command", "mode", "whole"), CASES)
@@ -377,10 +390,7 @@ def test_every_option_has_an_effect_or_is_refused(
     code, usual = said(mode)
     assert code in ANSWERED, usual
     ignored = []
-    modes = MODES[command]
-    for change in CHANGES[command] if whole else CHANGES[command][modes.index(mode) :: len(modes)]:
-        if change in mode or not (whole or shlex.split(change)[0] in WITH_OPTION[command]):
-            continue
+    for change in of_mode(command, mode, whole):
         _, text = said(with_change(mode, change))
         if text == usual and not of_no_effect(mode, shlex.split(change)[0]):
             ignored.append(change)
@@ -398,14 +408,25 @@ LATEX = [
 """Options of the numbers themselves, which LaTeX has too."""
 
 
+def latex_changes(command: str, mode: str) -> list[str]:
+    return [change for change in LATEX if change in CHANGES[command] and shlex.split(change)[0] not in mode]
+
+
+def soon(command: str, mode: str) -> bool:
+    """Whether the fast layer tries a mode: the first of a command that has an option which no command before it has."""
+    before = {change for name in list(MODES)[: list(MODES).index(command)] for change in CHANGES[name]}
+    return mode == MODES[command][0] and bool(set(latex_changes(command, mode)) - before)
+
+
 @pytest.mark.parametrize("form", ["--latex", pytest.param("--json", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("command", "mode"),
     [
-        pytest.param(command, mode, id=mode, marks=pytest.mark.slow if mode != modes[0] else ())
+        pytest.param(command, mode, id=mode, marks=() if soon(command, mode) else pytest.mark.slow)
         for command, modes in MODES.items()
         if command != "report"
         for mode in modes
+        if latex_changes(command, mode)
     ],
 )
 def test_every_option_has_an_effect_in_every_form(
@@ -413,9 +434,7 @@ def test_every_option_has_an_effect_in_every_form(
 ) -> None:
     monkeypatch.chdir(folder)
     _, usual = said(f"{mode} {form}")
-    changes = [
-        change for change in LATEX if change in CHANGES[command] and shlex.split(change)[0] not in mode
-    ]
+    changes = latex_changes(command, mode)
     found = {change: said(f"{mode} {change} {form}")[1] for change in changes}
     same = [change for change, text in found.items() if text == usual]
     assert [change for change in same if not of_no_effect(mode, shlex.split(change)[0])] == []

@@ -71,7 +71,7 @@ COMMANDS = (
     "agreement log.csv --jury",
     "rationales twice.csv --lenient",
     "scores scored.csv",
-    "calibrate twice.csv --lenient --world voter",
+    "calibrate twice.csv --lenient --world voter --n-rep 40",
     "escalate cheap.csv scored.csv",
 )
 

@@ -32,8 +32,10 @@ WATCHED = """
 import json, os, sys
 from typer.main import get_command
 from d3stats.cli import app
+from remembered import remembered
 
 group = get_command(app)
+remembered().__enter__()  # cases that differ in their form alone compute once
 found = []
 NAMES = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "urllib.Request", "ftplib.connect",
          "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty")
@@ -119,7 +121,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Case]]
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, "cases.json", "seen.json"],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
+        env={**os.environ, "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         check=True,
         timeout=600,

@@ -104,8 +104,20 @@ CASES: dict[str, list[str]] = {
 }
 """Each command on small inputs; demo has none, so it is slow."""
 
-LATER = {"report log.jsonl turns.csv --n-boot 20 --overwrite", "fit ragged.csv --n-boot 10"}
-"""Cases that are tried when slow tests run; each has another case of its command beside it."""
+LATER = {
+    "report log.jsonl turns.csv --n-boot 20 --overwrite",
+    "report turns.csv --n-boot 20 --prices prices.toml",
+    "fit ragged.csv --n-boot 10",
+    "agreement ratings.csv --jury",
+    "simulate --like turns.csv --world voter",
+    "rationales said.csv disputed.csv",
+    "scores samre.jsonl --strata category",
+    "theorems cantelli-bound --verify --examples 3 --workers 1",
+}
+"""Cases that are tried when slow tests run; each has another case of its command beside it, but report.
+
+The answer of a report in 80 columns is in the fast layer of test_answers_first.py.
+"""
 
 DRIVER = """
 import json, os, sys
