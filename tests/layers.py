@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
 
-__all__ = ["covering", "dealt", "examples", "sampled"]
+__all__ = ["covering", "dealt", "examples", "for_each", "sampled"]
 
 
 def _param(case: Any, single: bool, fast: bool) -> Any:
@@ -61,3 +62,41 @@ def dealt(things: Mapping[str, Iterable[str]], every: int = 4) -> dict[str, set[
 def examples(fast: int, slow: int, name: str = "n_examples") -> pytest.MarkDecorator:
     """Return the mark of a test with few examples, seeds or replicates in the fast layer and more in the slow one."""
     return pytest.mark.parametrize(name, [fast, pytest.param(slow, marks=pytest.mark.slow)])
+
+
+def for_each(
+    name: str, cases: Iterable[Any], text: Callable[[Any], str] = str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what makes one test of all cases of an argument, for cases of milliseconds.
+
+    All cases are tried; the test fails with what each failed for, by its text. They share the fixtures, but each has a
+    folder of its own in ``tmp_path``.
+    """
+    given = list(cases)
+
+    def mark(test: Callable[..., None]) -> Callable[..., None]:
+        def every_case(**fixtures: Any) -> None:
+            failed = []
+            for k, case in enumerate(given):
+                own = {"tmp_path": fixtures["tmp_path"] / str(k)} if "tmp_path" in fixtures else {}
+                for folder in own.values():
+                    folder.mkdir()
+                try:
+                    test(**(fixtures | own), **{name: case})
+                except (Exception, pytest.fail.Exception) as error:
+                    error.add_note(f"with {name}: {text(case)}")
+                    failed.append(error)
+            if failed:
+                raise BaseExceptionGroup(f"{len(failed)} of {len(given)} cases", failed)
+
+        whole = inspect.signature(test)
+        rest = [p.replace(kind=p.KEYWORD_ONLY) for p in whole.parameters.values() if p.name != name]
+        every_case.__signature__ = whole.replace(parameters=rest)  # type: ignore[attr-defined]
+        every_case.__name__, every_case.__doc__, every_case.__module__ = (
+            test.__name__,
+            test.__doc__,
+            test.__module__,
+        )
+        return every_case
+
+    return mark

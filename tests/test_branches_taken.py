@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow  # 2 s; `make coverage` runs the program
 def test_the_share_of_branches_decides_and_compiled_functions_are_left_out(tmp_path: Path) -> None:
     coverage = pytest.importorskip("coverage")
     data, code = tmp_path / "data", "import d3stats.stopping as s; s.from_text('fixed:2')"

@@ -82,7 +82,13 @@ def test_differences_follow_from_both_numbers_and_each_above_its_tolerance_is_ex
     assert frame.loc[frame["there"] == "", "note"].str.startswith("not run: ").all()
 
 
-@pytest.mark.parametrize("name", why()["check"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "three_changed_questions" else ())  # two seconds
+        for name in why()["check"]
+    ],
+)
 def test_the_calculation_behind_a_difference_gives_its_sentence_again(study: Any, name: str) -> None:
     rows = study["differing"](stored()).query("check == @name")
     holds, sentence = getattr(study["checks"], name)(rows)

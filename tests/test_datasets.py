@@ -183,6 +183,7 @@ def test_rebuilding_the_round_counts_gives_the_identical_bytes(data_dir: Path) -
     assert build(data_dir).encode() == datasets.path("round_counts").read_bytes()
 
 
+@pytest.mark.slow  # 2 s; slm7 and the counts are rebuilt in the fast layer
 @pytest.mark.real_data
 def test_rebuilding_the_gemma_logs_gives_the_same_tables(data_dir: Path, tmp_path: Path) -> None:
     build = runpy.run_path(str(ROOT / "analysis" / "gemma_debates" / "build.py"))

@@ -99,6 +99,7 @@ def test_the_wheel_asks_for_what_the_project_file_names(wheel: zipfile.ZipFile) 
     assert set(said_by(wheel).get_all("Provides-Extra", [])) == set(PROJECT["optional-dependencies"])
 
 
+@pytest.mark.slow  # 2 s; the fast layer builds the wheel
 def test_the_source_archive_is_the_checkout(tmp_path: Path) -> None:
     """So that the tests run from it: all that they read is there, and nothing that was built."""
     with tarfile.open(build("sdist", tmp_path)) as archive:
@@ -205,7 +206,14 @@ def run_without(absent: set[str], use: str | list[str], folder: Path) -> subproc
     )
 
 
-@pytest.mark.parametrize("extra", sorted(WITHOUT))
+@pytest.mark.parametrize(
+    "extra",
+    # Each case starts a process; the fast layer has a command and a function.
+    [
+        pytest.param(extra, marks=() if extra in ("live", "text") else pytest.mark.slow)
+        for extra in sorted(WITHOUT)
+    ],
+)
 def test_a_missing_extra_is_one_line_with_the_commands_that_install_it(extra: str, tmp_path: Path) -> None:
     item = {"id": "q1", "question": "2+2?", "candidates": ["3", "4"], "label": "B"}
     (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
@@ -231,7 +239,7 @@ PLAIN = [
     ["replay", "slm7"],
     ["compare", "slm7", "slm7"],
     ["theorems", "d3-theorem-2"],
-    ["plan", "debates.csv", "--no-limit"],
+    ["plan", "debates.csv", "--no-limit", "--n-draws", "20"],
     ["simulate", "study.toml"],
     ["agreement", "slm7"],
     ["power", "--effect", "0.02", "--discordance", "0.06"],

@@ -68,7 +68,8 @@ LONG = {
         "inference.reasons.rationales", "planning.describe", "planning.escalation", "planning.plan",
         "theory.check", "theory.instances.draws", "report.analysis", "report.paper", "plotting.rounds",
         "plotting.costs", "inference.bias.audit", "planning.log_cost", "planning.campaigns", "planning.ledger",
-        "planning.calibration.calibrate", "inference.judges.confidence", "inference.judges.jury",
+        "planning.calibration.calibrate", "plotting.style", "plotting.fits",
+        "inference.judges.confidence", "inference.judges.jury",
         "inference.comparison.strata", "models.chains.panel_chain", "worlds.court_jury",
     )
 }  # fmt: skip

@@ -116,8 +116,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("bias biased.csv --at-most 0.1", 4),
         ("bias biased.csv --at-most 0.3", 5),
         ("report old.csv", 1),
-        ("report debates.csv --gate --n-boot 20 --overwrite", 4),
-        ("report sound.csv --gate --n-boot 20 --overwrite", 0),
+        # The test below has both gates of reports in the fast layer.
+        pytest.param("report debates.csv --gate --n-boot 20 --overwrite", 4, marks=pytest.mark.slow),
+        pytest.param("report sound.csv --gate --n-boot 20 --overwrite", 0, marks=pytest.mark.slow),
         ("compare old.csv nothing.csv --margin 0.05", 1),
         ("compare old.csv new.csv --margin much", 2),
         ("agreement nothing.csv --at-least 0.5", 1),

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from layers import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -81,12 +82,12 @@ def lost_links(page: Path, text: str) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", PAGES)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert lost_links(page, prose(page.read_text(encoding="utf-8"), page.name)) == []
 
 
-@pytest.mark.parametrize("name", sorted(_pages.pages()))
+@for_each("name", sorted(_pages.pages()))
 def test_the_links_of_a_made_page_lead_somewhere(name: str) -> None:
     assert lost_links(DOCS / "made" / f"{name}.md", prose(made()[f"{name}.md"], name)) == []
 
@@ -96,9 +97,7 @@ def modules_with_a_page() -> set[str]:
     return {name for _, text in _api.pages() for name in re.findall(r"automodule:: (\S+)", text)}
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if DOCS in page.parents], ids=lambda p: str(p.relative_to(DOCS))
-)
+@for_each("page", [page for page in PAGES if DOCS in page.parents])
 def test_the_references_of_a_page_name_something(page: Path) -> None:
     lost = []
     for role, said in ROLE.findall(prose(page.read_text(encoding="utf-8"), page.name)):

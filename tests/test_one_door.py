@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import for_each
 
 import d3stats
 from d3stats import Trajectories, as_trajectories, inference, planning, read_log
@@ -244,7 +245,7 @@ NO_READING = {
 }
 
 
-@pytest.mark.parametrize("name", sorted((set(FUNCTIONS) | set(NO_LOG)) - set(NO_READING)))
+@for_each("name", sorted((set(FUNCTIONS) | set(NO_LOG)) - set(NO_READING)))
 def test_every_public_function_that_takes_a_source_has_the_settings_of_reading(name: str) -> None:
     room, _, function = name.rpartition(".")
     if not room.startswith("d3stats"):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import for_each
 from typer.main import get_command
 
 from d3stats.cli import app
@@ -27,10 +28,11 @@ sys.path.insert(0, str(ROOT / "docs"))
 from _papers import STATUSES, Item, link, pages, papers  # noqa: E402
 
 PAPERS = papers()
-ITEMS = [
-    pytest.param(item, id=f"{name}: {item.at}") for name, paper in PAPERS.items() for item in paper.items
-]
-every_item = pytest.mark.parametrize("item", ITEMS)
+every_item = for_each(
+    "item",
+    [item for paper in PAPERS.values() for item in paper.items],
+    lambda item: f"{item.at}: {item.what}",
+)
 
 
 @cache

@@ -108,8 +108,8 @@ def disagreement(said: str, printed: str) -> str | None:
     return None
 
 
-LONG = {"report", "plan_before_spending", "advocates", "optimum"}
-"""Pages of more than a second; examples of their functions in docstrings and on other pages are in the fast layer."""
+LONG = {"report", "plan_before_spending", "advocates", "optimum", "check_a_theorem", "quick_start"}
+"""Pages of a second; examples of their functions in docstrings or on other pages are in the fast layer."""
 
 
 @pytest.mark.parametrize(

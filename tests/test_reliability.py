@@ -44,11 +44,11 @@ def rows() -> pd.DataFrame:
     return pd.read_csv(STUDY / "rows.csv")
 
 
-@examples(13, 100)
+@examples(7, 100)
 def test_new_inputs_of_every_kind_are_read_or_refused(
     study: dict[str, ModuleType], n_examples: int, tmp_path: Path
 ) -> None:
-    """Seeds that the study does not have: in the fast layer 13 of each of 24 kinds."""
+    """Seeds that the study does not have: in the fast layer 7 of each of 24 kinds."""
     run, found = study["run"], Counter[str]()
     for kind in study["kinds"].KINDS:
         for number in range(n_examples):
@@ -57,7 +57,7 @@ def test_new_inputs_of_every_kind_are_read_or_refused(
             outcome = run.tried(kind, number, folder, seed=2)
             assert (outcome.why, outcome.lost, outcome.doubled) == ("", 0, 0), (kind, number)
             found[outcome.what] += 1
-    assert found.total() >= 300
+    assert found.total() >= 160
     assert min(found["read"], found["told"], found["refused"]) > 0.15 * found.total(), found
 
 

@@ -227,6 +227,7 @@ def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     assert ((ranked["right"] - ranked["right_full"]).abs() <= 4 * width).all()
 
 
+@pytest.mark.slow  # 1 s; so does that of its settings, in the fast layer
 def test_a_smaller_run_of_the_stability_study_agrees_with_its_tables() -> None:
     module, config, made = _study("stability_stop")
     config["drift"] |= {"drift": [0.0, 0.04], "debates": [200, 620], "replicates": 2000}
@@ -336,6 +337,7 @@ def test_the_findings_of_the_promises_hold_their_tables_and_its_headline() -> No
         assert held[f"{measure}_covered"].mean() >= 0.88
 
 
+@pytest.mark.slow  # 1 s; the fast layer has the plans from real debates
 def test_plans_in_other_worlds_have_the_findings_and_one_world_is_replayed() -> None:
     module, config, made = _study("plans_elsewhere")
     summary, worlds = made["summary"], made["worlds"]
@@ -421,6 +423,7 @@ def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() ->
         )
 
 
+@pytest.mark.slow  # 2 s; its decisions are compared with a run below
 def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None:
     module, config, made = _study("protocol_comparison")
     labels = [
@@ -571,6 +574,7 @@ def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     assert fives.query("jury == 'all fives of the pool'")["sd_between"].between(0.003, 0.05).all()
 
 
+@pytest.mark.slow  # 1 s; its findings hold its tables in the fast layer
 def test_what_the_persona_study_computes_exactly_is_recomputed_to_the_written_digits() -> None:
     module, config, made = _study("persona_study")
     config["worlds"] = [w for w in config["worlds"] if w["label"] in ("as above", "noisy calls (8 points)")]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
-import pytest
+from layers import for_each
+from parsed import nodes_on_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(
@@ -17,7 +19,7 @@ SCRIPTS = sorted(
 def imported(script: Path) -> list[tuple[str, str]]:
     """Return what a script imports from the package: modules, and names in them."""
     found = []
-    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+    for node in nodes_on_lines(script.read_text(encoding="utf-8"), re.compile("d3stats")):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "d3stats":
             found += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -25,7 +27,7 @@ def imported(script: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("script", SCRIPTS)
 def test_a_study_imports_public_names_only(script: Path) -> None:
     private = [
         f"{module}: {name}"

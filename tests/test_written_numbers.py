@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from parsed import nodes_on_lines
 
 from d3stats.estimate import Estimate
 from d3stats.inference import fleiss_kappa
@@ -22,11 +23,15 @@ SHOWN = [
 ]
 
 
+FORM = re.compile(r"\.(?:\d|\{[^{}]*\})[f%]")
+"""What a line has that writes a fixed number of digits."""
+
+
 def test_every_fixed_number_of_digits_drops_the_sign_of_zero() -> None:
     """The option z of a format, as in {value:z.3f}, writes a value that rounds to zero without a sign."""
     signed = []
     for path in SHOWN:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_on_lines(path.read_text(encoding="utf-8"), FORM):
             if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
                 form = ast.unparse(node.format_spec)[2:-1]
                 if re.search(r"\.(\d|\{.+\})[f%]$", form) and "z" not in re.sub(r"\{.*?\}", "", form):

@@ -76,6 +76,7 @@ def test_without_real_logs_the_study_says_so_and_stops(
         runpy.run_path(str(FOLDER / "run.py"), run_name="__main__")
 
 
+@pytest.mark.slow  # 1 s; every table follows from the votes in the fast layer
 @pytest.mark.real_data
 def test_the_archive_gives_the_committed_votes(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path

@@ -27,7 +27,7 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     assert text.count("<!-- end -->") == len(tables)
 
 
-@sampled("name", ["added", "drift", "rules", "starts", "agents", "seats"], (0, 2, 4))
+@sampled("name", ["added", "drift", "rules", "starts", "agents", "seats"], [0])
 def test_a_table_follows_from_the_bundled_logs(
     name: str, module: dict[str, Any], made: dict[str, pd.DataFrame]
 ) -> None:

@@ -110,6 +110,7 @@ def test_the_study_gives_the_written_numbers(
             np.testing.assert_allclose(ours, written, rtol=2e-5, atol=1e-9, err_msg=f"{name}, {column}")
 
 
+@pytest.mark.slow  # 1 s; the tables follow from the verdicts in the fast layer
 @pytest.mark.real_data
 def test_verdicts_are_read_whole(module: dict[str, Any], data_dir: Path) -> None:
     bar = module["llmbar"](data_dir)

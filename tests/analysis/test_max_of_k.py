@@ -108,6 +108,7 @@ def test_the_study_gives_the_written_numbers(
             np.testing.assert_allclose(again, written, rtol=0, atol=loose, err_msg=f"{name}: {column}")
 
 
+@pytest.mark.slow  # 1 s; the counts of choices are in the fast layer
 @pytest.mark.real_data
 def test_the_panels_are_read_whole(module: dict[str, Any], data_dir: Path) -> None:
     gpt4, _, _, chatgpt, everyone = module["llmbar"](data_dir)

@@ -31,6 +31,7 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     assert text.count("<!-- end -->") == len(tables)
 
 
+@pytest.mark.slow  # 1 s; the counts come again in the fast layer
 def test_statistics_and_criteria_come_again_from_the_bundled_counts(
     module: dict[str, Any], made: dict[str, pd.DataFrame], config: dict[str, Any]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from study_tables import same
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     assert text.count("<!-- end -->") == len(tables)
 
 
+@pytest.mark.slow  # 1 s; the findings hold the tables in the fast layer
 def test_every_table_follows_from_the_committed_votes(
     module: dict[str, Any], made: dict[str, pd.DataFrame]
 ) -> None:

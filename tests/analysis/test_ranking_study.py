@@ -44,6 +44,7 @@ def test_what_the_findings_say_is_in_the_tables(made: dict[str, pd.DataFrame]) -
     assert ahead[ahead].index.tolist() == ["gpt4"]
 
 
+@pytest.mark.slow  # 2 s; the findings hold the tables in the fast layer
 @pytest.mark.real_data
 @pytest.mark.skipif(not DATA.is_dir(), reason="the folder of real logs is absent")
 def test_the_tables_follow_from_the_judgments_and_the_order_effect_from_counts(

@@ -93,6 +93,7 @@ def test_without_real_logs_the_study_says_so_and_stops(
         runpy.run_path(str(FOLDER / "run.py"), run_name="__main__")
 
 
+@pytest.mark.slow  # 1 s; the tables follow from the sums in the fast layer
 @pytest.mark.real_data
 def test_the_logs_give_the_written_sums(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -116,14 +114,6 @@ def test_a_path_with_blanks_is_quoted_in_the_next_command(world: str, tmp_path: 
     done = run("--synthetic", world, "--limit", "2", "-o", str(log))
     assert f"d3stats doctor '{log}'" in " ".join(done.stdout.split())
     assert "calls, attempts" in done.stdout
-
-
-def test_the_program_is_a_module_too() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "d3stats.cli", "--version"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("d3stats ")
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ def test_an_agent_is_called_an_agent() -> None:
 
 
 def test_the_package_is_a_program() -> None:
-    done = subprocess.run([sys.executable, "-m", "d3stats", "--version"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout.split()[0]) == (0, "d3stats")
+    for module in ("d3stats", "d3stats.cli"):
+        done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.split()[0]) == (0, "d3stats"), done.stderr
 
 
 SHARED = {"derive", "__init__", "__main__", "app", "completion", "lists", "options", "output"}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -117,10 +115,3 @@ def test_the_example_replaces_no_file_unasked(tmp_path: Path) -> None:
     assert run("example", str(out)).exit_code == 1
     assert out.read_text() == "mine"
     assert run("example", str(out), "--overwrite").exit_code == 0
-
-
-def test_the_package_is_a_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "d3stats", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("d3stats ")

@@ -81,7 +81,7 @@ def test_without_labels_the_plan_says_what_it_cannot_see(folder: Path) -> None:
 
 
 def test_the_figure_is_written(folder: Path) -> None:
-    code, text = run(folder / "pilot.csv", "--no-limit", "--figure", folder / "fan")
+    code, text = run(folder / "pilot.csv", "--no-limit", "--n-draws", "20", "--figure", folder / "fan")
     assert code == 0, text
     assert (folder / "fan.pdf").exists()
     assert (folder / "fan.png").exists()

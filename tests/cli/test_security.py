@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from parsed import nodes_on_lines
 from test_show import ACTS
 from test_terminal import CASES, make_inputs
 from typer.testing import CliRunner
@@ -225,14 +226,13 @@ WORD = re.compile(rf"(?<!re\.)\b(?:{'|'.join(NEVER | MODULES | NETWORK)})\b")
 
 @cache
 def nodes() -> list[tuple[Path, ast.AST]]:
-    """Return every import and call of the modules that have one of the words at all, with their file."""
+    """Return every import and call with one of the words on its lines, with their file."""
     wanted = (ast.Import, ast.ImportFrom, ast.Call)
     files = sorted((ROOT / "d3stats").rglob("*.py"))
     return [
         (path, node)
         for path in files
-        if WORD.search(text := path.read_text(encoding="utf-8"))
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_on_lines(path.read_text(encoding="utf-8"), WORD)
         if isinstance(node, wanted)
     ]
 

@@ -157,7 +157,7 @@ def test_without_labels_the_recommendation_has_no_accuracy(tmp_path: Path) -> No
         texts, documents = zip(
             *(
                 [
-                    run("--like", path, "--world", "conformity", "--debates", "200", form).stdout
+                    run("--like", path, "--world", "voter", "--debates", "200", form).stdout
                     for form in ("--all", "--json")
                 ]
                 for path in (

@@ -291,14 +291,15 @@ def rate_over(
     return over / campaigns
 
 
-LIMIT = 0.1 + 3 * (0.09 / 1500) ** 0.5
+CAMPAIGNS = 600
+LIMIT = 0.1 + 3 * (0.09 / CAMPAIGNS) ** 0.5
 
 
 def test_questions_that_occur_many_times_have_a_coin_each_time() -> None:
     campaign = Ledger(n=200, eps=0.05, stages=1).start(SECRET)
     assert len({campaign.coin(serial) for serial in range(1, 201)}) == 200
     # 20 debates of a question in a row: all lose or none.
-    rate = rate_over(1500, 120, 0.05, lambda d, campaign: int(d // 20 % 2))
+    rate = rate_over(CAMPAIGNS, 120, 0.05, lambda d, campaign: int(d // 20 % 2))
     assert rate <= LIMIT
 
 
@@ -306,7 +307,7 @@ def test_a_second_campaign_after_the_audits_were_seen_has_new_coins() -> None:
     first = Ledger(n=60, eps=0.05, stages=1).start()
     audited = {d for d in range(60) if first.coin(d + 1) < first.share}
     # Whoever saw the audits loses wherever none was.
-    rate = rate_over(1500, 60, 0.05, lambda d, campaign: int(d not in audited))
+    rate = rate_over(CAMPAIGNS, 60, 0.05, lambda d, campaign: int(d not in audited))
     assert rate <= LIMIT
     # The same secret has no promise; it is for resuming alone.
     again = rate_over(20, 60, 0.05, lambda d, campaign: int(d not in audited), lambda number: first.secret)
@@ -321,12 +322,12 @@ def test_an_agent_that_shares_the_seed_of_the_campaign_does_not_know_the_coins()
         return int(drawn[d] > campaign.share)
 
     rng = np.random.default_rng(7)
-    assert rate_over(1500, 60, 0.05, loss_of, lambda number: rng.bytes(32)) <= LIMIT
+    assert rate_over(CAMPAIGNS, 60, 0.05, loss_of, lambda number: rng.bytes(32)) <= LIMIT
 
 
 def test_failed_audits_that_hide_losses_raise_the_stage() -> None:
     over = 0
-    for _ in range(1500):
+    for _ in range(CAMPAIGNS):
         ledger = Ledger(n=60, eps=0.05, stages=1)
         campaign, lost = ledger.start(), 0
         for _ in range(60):
@@ -335,7 +336,7 @@ def test_failed_audits_that_hide_losses_raise_the_stage() -> None:
             else:
                 lost += 1
         over += lost > ledger.allowed
-    assert over / 1500 <= LIMIT
+    assert over / CAMPAIGNS <= LIMIT
 
 
 def test_a_debate_that_changes_while_it_is_held_is_never_held_one_at_a_time() -> None:
@@ -366,7 +367,7 @@ def test_what_is_covered_once_is_audited_when_its_turn_comes() -> None:
 def test_the_estimate_of_lost_verdicts_is_unbiased() -> None:
     rng = np.random.default_rng(11)
     error = []
-    for _ in range(1500):
+    for _ in range(700):
         campaign, lost = Ledger(n=80, eps=0.1, stages=3).start(rng.bytes(32)), 0
         for loss in (rng.random(80) < 0.15).astype(int).tolist():
             if campaign.decide(early=True) == "audit":

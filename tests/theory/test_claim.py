@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from layers import for_each
 
 import d3stats.theory
 import d3stats.theory.claims.d3
@@ -26,7 +27,7 @@ from d3stats.theory.claim import (
 from d3stats.theory.instances.votes import Judge
 
 ALL = list(claims().values())
-every_claim = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+every_claim = for_each("entry", ALL, lambda entry: entry.name)
 failing = pytest.mark.parametrize(
     "entry", [c for c in ALL if c.status != "holds"], ids=lambda entry: entry.name
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from layers import for_each
 
 from d3stats._latex import booktabs, escaped
 from d3stats.theory import (
@@ -30,7 +31,7 @@ from d3stats.theory.show import evidence
 
 STUDY = Path(__file__).resolve().parents[2] / "simulations" / "theorem_audit"
 ALL = list(claims().values())
-every_claim = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+every_claim = for_each("entry", ALL, lambda entry: entry.name)
 
 
 def words(text: str) -> str:

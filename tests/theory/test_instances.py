@@ -179,6 +179,7 @@ def test_the_peak_of_a_shape_is_the_top_of_its_density(shape: Shape, peak: float
     assert shape.at(0, 1).density(np.linspace(0.001, 0.999, 999)).max() <= shape.peak * (1 + 1e-12)
 
 
+@pytest.mark.slow  # 2 s; that each family is what it is named for is in the fast layer
 def test_the_families_are_wider_than_their_simplest_members() -> None:
     wealth = drawn(lambda dice: Advocates(*advocates.wealthier_tables(dice), 2))
     raised = drawn(lambda dice: Advocates(*advocates.raised_tables(dice), 2))

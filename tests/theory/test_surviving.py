@@ -16,7 +16,15 @@ from d3stats.theory import Claim, claims, survive
 from d3stats.theory.check import first_failure
 
 TRUE = [entry for entry in claims().values() if entry.status != "refuted"]
-every_true_claim = pytest.mark.parametrize("entry", TRUE, ids=lambda entry: entry.name)
+LATER = {"ks-lemma", "theorem-b"}
+"""Claims of a second: of their works others are in the fast layer."""
+every_true_claim = pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(entry, id=entry.name, marks=pytest.mark.slow if entry.name in LATER else ())
+        for entry in TRUE
+    ],
+)
 
 
 @contextmanager

