@@ -280,7 +280,7 @@ def _lines_of(sheets: Sequence[Sheet]) -> Lines:
 
 
 def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
-    """Put the rows of tables with the same columns together; only an index that counts rows is made anew."""
+    """Put the rows of tables with the same columns together; an index is kept unless it only counts rows."""
     frames = [as_frame(table) for table in tables]
     if len(frames) == 1:
         return frames[0]
