@@ -90,7 +90,9 @@ def test_a_design_needs_a_chance_between_0_and_1(delta: float) -> None:
         audit_shares(5, delta, 3)
 
 
-@pytest.mark.parametrize(("allowed", "stages"), [(0, 1), (5, 3), (100, 8)])
+@pytest.mark.parametrize(
+    ("allowed", "stages"), [(0, 1), (5, 3), (100, 8), (30_000, 1), (100_000, 3), (1_000_000, 8)]
+)
 def test_no_other_theta_allows_a_smaller_audit_share(allowed: int, stages: int) -> None:
     """At a theta, the share solves ``log(10) - stages log g(1) = theta (allowed + 1)``; roots by bisection."""
     from scipy.optimize import brentq
@@ -98,13 +100,13 @@ def test_no_other_theta_allows_a_smaller_audit_share(allowed: int, stages: int) 
     share, theta = net_design(allowed, 0.1, stages)
 
     def excess(q: float, at: float) -> float:
-        return np.log(10) - stages * np.log((1 - (1 - q) * np.exp(at)) / q) - at * (allowed + 1)
+        return np.log(10) - stages * np.log1p(-(1 - q) / q * np.expm1(at)) - at * (allowed + 1)
 
     for factor in (0.8, 0.99, 1.01, 1.2):
         at = theta * factor
-        least = 1 - np.exp(-at)  # below it the factor of a loss is negative
-        if at * (allowed + 1) > np.log(10) and excess(1 - 1e-9, at) < 0 < excess(least * (1 + 1e-12), at):
-            assert brentq(excess, least * (1 + 1e-12), 1 - 1e-9, args=(at,)) > share - 1e-9
+        least = -np.expm1(-at) * (1 + 1e-9)  # below it the factor of a loss is negative
+        if at * (allowed + 1) > np.log(10) and excess(1 - 1e-9, at) < 0 < excess(least, at):
+            assert brentq(excess, least, 1 - 1e-9, args=(at,), xtol=1e-20) > share * (1 - 1e-7)
     assert excess(share, theta) == pytest.approx(0, abs=1e-6)
 
 

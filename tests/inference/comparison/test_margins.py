@@ -178,6 +178,29 @@ def test_a_margin_that_no_runs_of_right_and_wrong_can_exceed_is_refused(margin: 
     assert points.margin == margin
 
 
+@pytest.mark.parametrize("better", ["higher", "lower"])
+@pytest.mark.parametrize(
+    ("gain", "shown", "said"),
+    [(-1.2, False, "at least"), (-0.4, None, "may be"), (0.0, True, "may be"), (0.9, True, "at least")],
+)
+def test_a_gate_is_true_false_or_open_as_the_whole_interval_is_on_one_side_of_the_margin(
+    gain: float, shown: bool | None, said: str, better: str
+) -> None:
+    a, b = scores(gain if better == "higher" else -gain)
+    pair = paired_difference(a, b)
+    test = noninferiority(pair, 0.4, better=better)  # type: ignore[arg-type]
+    gate = test._outcome("A", "B")
+    low, high = pair.interval("cluster t", level=0.9).low, pair.interval("cluster t", level=0.9).high
+    worse = (-high, -low) if better == "higher" else (low, high)
+    assert gate.shown is shown
+    assert shown is (True if worse[1] < 0.4 else False if worse[0] >= 0.4 else None)
+    limit = worse[0] if shown is False else worse[1]
+    way = "better" if limit <= 0 else "worse"
+    assert gate.found == f"{said} {abs(limit):z.3g} {way}, one-sided 95 %"
+    if better == "higher":
+        assert compare(a, b, margin=0.4).gate().shown is shown
+
+
 def test_the_gate_of_runs_that_agree_everywhere_says_what_the_exact_chance_says() -> None:
     many, few = [1.0, 0.0] * 100, [1.0, 0.0] * 5
     assert compare(many, many).gate(margin=0.05).shown is True
