@@ -177,7 +177,8 @@ def net_design(allowed: int, delta: float, stages: int) -> tuple[float, float]:
         least = math.exp(-math.exp(log_excess) * (allowed + 1) / stages)
         return -math.expm1(-theta) / (1.0 - least * math.exp(-theta))
 
-    grid = np.linspace(-9.0, 4.0, 131)
+    # The best excess is about 1 / (allowed + 1) where much is allowed, and about 1 where little is.
+    grid = np.linspace(-max(9.0, 4.0 + math.log(allowed + 1)), 4.0, 131)
     best = int(np.argmin([share(at) for at in grid]))
     bounds = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
     found = minimize_scalar(share, bounds=bounds, method="bounded", options={"xatol": 1e-12})

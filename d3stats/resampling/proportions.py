@@ -229,10 +229,9 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     the whole error. They are at most what clusters of these sizes are worth, less one
     (:func:`~d3stats.resampling.degrees_of_freedom`). Where one cluster has most of the trials, there is no interval.
 
-    An outcome is at most as frequent as the clusters that hold one. So neither limit lies beyond Clopper and Pearson's
-    limit of that frequency. There each cluster counts once, weighted by its trials, and the number of clusters is
-    Kish's effective one. Where all or none succeed, no error can be measured, and this limit alone remains, with every
-    cluster counted.
+    An outcome is at most as frequent as the trials of the clusters that hold one. So neither limit lies beyond Clopper
+    and Pearson's limit of that share, with Kish's effective number of clusters as the number of trials. Where all or
+    none succeed, no error can be measured, and this limit alone remains.
 
     Where a trial is a mean of several votes (one juror of a panel, repeated items), it still counts as one trial at
     most, although it varies less than one vote does. The limits are then somewhat wide.
@@ -255,7 +254,7 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     >>> found.kind, round(found.low, 3), round(found.high, 3)
     ('cluster Wilson', 0.443, 0.969)
     """
-    from scipy.special import betaincinv, stdtrit
+    from scipy.special import stdtrit
 
     above, below = above[below > 0], below[below > 0]
     n_clusters, size = len(below), float(below.sum())
@@ -271,7 +270,7 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     value = min(float(above.sum()) / size, 1.0)
     short = below - above if value > 0.5 else above
     if not (short > _ROUNDING * below).any():
-        edge = float(betaincinv(1.0, n_clusters, (1 + level) / 2))
+        edge = _exact_bound(short, below, level)
         low, high = (1 - edge, 1.0) if value > 0.5 else (0.0, edge)
         return ShareLimits(low, high, None, EXACT, note)
     away = above - value * below

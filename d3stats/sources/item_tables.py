@@ -280,13 +280,13 @@ def _lines_of(sheets: Sequence[Sheet]) -> Lines:
 
 
 def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
-    """Put the rows of tables with the same columns together."""
+    """Put the rows of tables with the same columns together; an index is kept unless it only counts rows."""
     frames = [as_frame(table) for table in tables]
     if len(frames) == 1:
         return frames[0]
-    first = [str(name) for name in frames[0].columns]
+    first = _names_of(frames[0])
     for frame in frames[1:]:
-        names = [str(name) for name in frame.columns]
+        names = _names_of(frame)
         if sorted(names) != sorted(first):
             differ = sorted(set(names) ^ set(first))
             raise ValueError(
@@ -296,7 +296,12 @@ def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
                     got=f"{', '.join(map(repr, differ[:8]))} in some of them only",
                 )
             )
-    return pd.concat(frames, ignore_index=True)
+    counted = all(f.index.names == [None] and pd.api.types.is_integer_dtype(f.index.dtype) for f in frames)
+    return pd.concat(frames, ignore_index=counted)
+
+
+def _names_of(frame: pd.DataFrame) -> list[str]:
+    return [*map(str, frame.columns), *(f"index {name}" for name in frame.index.names if name is not None)]
 
 
 def sound(sheet: Sheet | Problem) -> Sheet:

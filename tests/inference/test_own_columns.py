@@ -186,12 +186,14 @@ def test_what_a_wide_table_says_of_an_item_is_no_raters_vote(
         told = WIDE.assign(**more).rename(columns={"item": item})
         path = tmp_path / "told.csv"
         told.to_csv(path, index=False)
-        for form, source in {
+        forms: dict[str, Any] = {
             "frame": told,
             "file": path,
             "polars": pl.DataFrame(told.to_dict("list")),
-        }.items():
-            read = as_ratings(source)
+        }
+        # In the fast layer the field's own name in every form, and another name of it in one.
+        for form in forms if k == 0 or names > 2 else ["frame"]:
+            read = as_ratings(forms[form])
             assert (read.raters, read.items) == (("x", "y", "model"), tuple("pqrs")), (form, name)
             assert read.codes.tolist() == as_ratings(WIDE).codes.tolist(), (form, name)
             assert all(any(each in note for note in read.notes) for each in more if each != field), (

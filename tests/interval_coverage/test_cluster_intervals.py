@@ -127,14 +127,14 @@ def test_the_world_has_the_correlation_that_it_says() -> None:
     world = CONFIG["world"] | {"sizes": [2, 2]}
     for icc in ICC:
         rng = np.random.default_rng([2, round(1000 * icc)])
-        rows, _ = STUDY["draw"](world, (0.7, 0.6), 100_000, icc, rng)
+        rows, _ = STUDY["draw"](world, (0.7, 0.6), 40_000, icc, rng)
         for column in (1, 2, 4):
             pairs = rows[:, column].reshape(-1, 2)
             assert np.corrcoef(pairs.T)[0, 1] == pytest.approx(icc, abs=0.02)
 
 
 def test_a_small_run_agrees_with_the_study() -> None:
-    small, runs = CONFIG | {"n_boot": 400}, 60
+    small, runs = CONFIG | {"n_boot": 200}, 40
     found = STUDY["coverage_cell"](small, 80, 0.3, runs).set_index(["statistic", "method"])
     full = table("coverage").query("clusters == 80 and icc == 0.3").set_index(["statistic", "method"])
     away = (found["coverage"] - full["coverage"]).abs()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import examples
 from server import KINDS, Fault, Server, at_random, play
 
 from d3stats.agent import Refused
@@ -91,10 +92,11 @@ def hold(server: Server, log: Path, report: RunReport, n: int) -> None:
     assert charged == report.charged >= count["tokens_in"] + count["tokens_out"]
 
 
-def test_a_hundred_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path) -> None:
+@examples(70, 100, "n")
+def test_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path, n: int) -> None:
     log = tmp_path / "log.jsonl"
-    report = campaign(server, log, 100, protocol=SHORT)
-    hold(server, log, report, 100)
+    report = campaign(server, log, n, protocol=SHORT)
+    hold(server, log, report, n)
 
 
 @pytest.mark.slow

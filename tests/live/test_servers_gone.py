@@ -227,7 +227,9 @@ def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the
     assert told.exit_code == 2
 
 
-@pytest.mark.parametrize(("share", "code"), [(0.0, 0), (0.2, 0), (0.8, 3)])
+@pytest.mark.parametrize(
+    ("share", "code"), [pytest.param(0.0, 0, marks=pytest.mark.slow), (0.2, 0), (0.8, 3)]
+)
 def test_the_text_report_begins_with_what_is_missing_and_more_than_half_is_exit_code_3(
     tmp_path: Path, server: Server, share: float, code: int
 ) -> None:

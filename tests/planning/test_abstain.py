@@ -123,7 +123,7 @@ def broken(kind: str, order: Any, *, clustered: bool = True, n: int = 1000) -> f
 @covering(kind=[
     "ten debates a question, all alike", "one question has most of the debates", "rare errors", "five questions",
 ], order=["given", "none"])  # fmt: skip
-@examples(300, 1000, "n")
+@examples(150, 1000, "n")
 def test_the_guarantee_holds_in_hostile_cells(kind: str, order: Any, n: int) -> None:
     assert broken(kind, order, n=n) <= 0.1 + 3 * np.sqrt(0.09 / n)
 
@@ -144,7 +144,7 @@ def test_ties_are_verdicts_of_half_of_the_panel() -> None:
     assert found.to_frame()[["votes", "kept"]].values.tolist() == [["4 of 4", 0.5], ["2 of 4", 1.0]]
 
 
-@examples(40, 150, "reps")
+@examples(30, 150, "reps")
 def test_the_guarantee_holds_where_many_debates_are_tied(reps: int) -> None:
     """Panels of four whose votes are right with .6: ties are three in ten debates, and half of them are wrong."""
     strictest = 0.4**4 / (0.4**4 + 0.6**4)
@@ -284,6 +284,7 @@ def test_logs_without_labels_votes_or_ends_are_refused() -> None:
     assert isinstance(abstain(short), Abstention)
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_says_what_the_function_says() -> None:
     done = CliRunner().invoke(app, ["abstain", "gemma-alone", "--max-error", "0.2", "--json"])
     assert done.exit_code == 0, done.output

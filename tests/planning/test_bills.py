@@ -243,7 +243,7 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
         assert verdicts.tolist() == run.decision, rule
 
 
-PLAYED = 10
+PLAYED = 6
 """Debates of the fast layer: one game with each rule serves the replay and the simulated costs."""
 IN_TURN = {setting: k % 2 for k, setting in enumerate(SETTINGS)}
 """The world of each setting that is the fast layer."""

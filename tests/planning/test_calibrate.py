@@ -261,7 +261,7 @@ def test_a_world_reproduces_its_own_pilot(fit: Calibration) -> None:
 
 
 def test_a_wrong_world_is_noticed() -> None:
-    fit = calibrate(Voter, simulate_debates(IMPROVING, 150, 4, 8), n_sim=1000, rng=1)
+    fit = calibrate(Voter, simulate_debates(IMPROVING, 150, 4, 8), n_sim=500, rng=1)
     assert fit.method == "simulated_moments"
     assert fit.j_test is not None
     assert fit.j_test.p_value < 1e-3
@@ -501,7 +501,7 @@ def test_copied_debates_of_one_question_add_no_precision_to_moments() -> None:
         cluster_names=log.cluster_names,
     )
     once, copied = (
-        calibrate(DIRICHLET, x, free=["accuracy", "precision"], n_sim=2000, n_rep=20, rng=1)
+        calibrate(DIRICHLET, x, free=["accuracy", "precision"], n_sim=1000, n_rep=20, rng=1)
         for x in (log, twice)
     )
     assert ((copied.params - once.params).abs() < 0.5 * once.bse).all()

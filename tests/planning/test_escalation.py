@@ -71,10 +71,7 @@ def pilot(
     return logs[0], logs[1]
 
 
-LARGE = examples(12_000, 30_000, "n")
-
-
-@LARGE
+@examples(12_000, 30_000, "n")
 def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> None:
     logs = pilot(n, np.random.default_rng(3))
     for max_loss_vs_second in (0.01, 0.03):
@@ -88,7 +85,7 @@ def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> 
     assert len(plan.better_than("threshold")) == 0
 
 
-@LARGE
+@examples(3_000, 30_000, "n")
 @sampled(
     "cheap, second_right, max_loss_vs_second, best",
     [
@@ -237,7 +234,7 @@ def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
 
 
 def test_every_measure_is_the_exact_one_within_its_interval() -> None:
-    plan = escalate(*pilot(6_000, np.random.default_rng(4)), level=0.999)
+    plan = escalate(*pilot(2_000, np.random.default_rng(4)), level=0.999)
     for row in plan.to_frame().to_dict("records"):
         t = row["threshold"]
         gone_on = float((np.arange(1, WIDEST + 1) < t).mean())
@@ -478,6 +475,7 @@ def test_the_table_is_read_at_80_columns(scale: float, monkeypatch: pytest.Monke
     assert f"{plan.table['tokens'].max():,.0f}" in "\n".join(lines)
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_prints_what_the_library_computes(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()

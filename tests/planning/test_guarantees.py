@@ -158,7 +158,7 @@ def test_a_large_question_counts_also_where_it_is_not_among_those_that_are_teste
     """With ``order="split"`` one log in three tests without the large question, which has half of all debates."""
     log = half_of_the_debates()
     found = [
-        risk_controlled(log, ["fixed:1"], max_loss_vs_full=0.1, order=order, rng=seed) for seed in range(30)
+        risk_controlled(log, ["fixed:1"], max_loss_vs_full=0.1, order=order, rng=seed) for seed in range(12)
     ]
     assert not any(one.certified for one in found)
     # Had a part been taken for the whole, its small questions alone would have certified the rule.
@@ -219,7 +219,7 @@ def test_a_guarantee_from_one_run_says_that_the_run_may_share_an_effect() -> Non
 
 
 @sampled("questions", ["own", "shared"], (1,))
-@examples(20, 60, "n")
+@examples(12, 60, "n")
 def test_runs_that_differ_are_found_and_runs_that_do_not_are_rarely_accused(questions: str, n: int) -> None:
     asked: dict[str, Any] = {"max_loss_vs_full": 0.4}
     differ = [

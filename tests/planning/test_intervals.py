@@ -123,15 +123,15 @@ def test_limits_stay_in_the_range_of_their_measure() -> None:
 
 @sampled("debates, lost", [(10, 0.1), (60, 0.02), (60, 0.2)], (0,))
 def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(debates: int, lost: float) -> None:
-    """400 logs; quantiles of resampled questions held .81 of the changes of 10 debates."""
-    rng, held = np.random.default_rng(debates), []
-    for _ in range(400):
+    """Quantiles of resampled questions held .81 of the changes of 10 debates."""
+    rng, held, logs = np.random.default_rng(debates), [], 200
+    for _ in range(logs):
         u = rng.random(debates)
         change = np.where(u < lost, -1.0, np.where(u > 0.98, 1.0, 0.0))
         low, high = change_limits(change, np.arange(debates), 0.95)
         if not np.isnan(low):
             held.append(low <= 0.02 - lost <= high)
-    assert np.mean(held) >= 0.93 - 0.025
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / logs)
 
 
 def test_a_change_in_a_replay_has_the_paired_t_limits() -> None:

@@ -39,7 +39,7 @@ def agree(seed: int) -> None:
     assert str(made.rule) in page.to_frame("rules")["rule"].tolist()
 
 
-@pytest.mark.usefixtures("without_pictures")
+@pytest.mark.usefixtures("without_pictures", "few_draws_of_plans")
 @pytest.mark.parametrize("seed", [0])
 def test_page_and_plan_recommend_the_same_rule(seed: int) -> None:
     agree(seed)

@@ -67,7 +67,7 @@ def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of
     sizes: tuple[int, ...], pilots: int
 ) -> None:
     first = simulate_debates(WORLD, 100, 5, rng=3)
-    computed = pilot_sizes(first, campaign=1000, sizes=sizes, n_draws=300).to_frame().set_index("size")
+    computed = pilot_sizes(first, campaign=1000, sizes=sizes, n_draws=150).to_frame().set_index("size")
     fresh = simulate_debates(WORLD, 2_000, 5, rng=9)
     spent = np.cumsum(fresh.tokens, axis=1)
     row = np.arange(len(fresh))
@@ -77,7 +77,7 @@ def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of
 
     for size in sizes:
         rules = [
-            plan(simulate_debates(WORLD, size, 5, rng=100 + i), limit=False, n_draws=200, rng=1).rule
+            plan(simulate_debates(WORLD, size, 5, rng=100 + i), limit=False, n_draws=100, rng=1).rule
             for i in range(pilots)
         ]
         saved = np.array([1 - cost(rule) / cost(Unanimity()) for rule in rules])
@@ -94,6 +94,7 @@ def test_what_cannot_be_computed_is_refused() -> None:
         pilot_sizes(simulate_debates(WORLD, 30, 1, rng=1))
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_shows_the_sizes_beside_the_plan() -> None:
     words = ["plan", "slm7", "--no-limit", "--campaign", "500", "--n-draws", "100"]
     done = CliRunner().invoke(app, words, env={"COLUMNS": "80"})

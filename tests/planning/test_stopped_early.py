@@ -525,6 +525,7 @@ def test_replay_leaves_out_what_longer_rules_would_have_cost(run_log: Path) -> N
     assert not re.search(r"\bnan\b", text.lower())
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_plan_marks_rules_that_the_log_cannot_price(run_log: Path) -> None:
     found = asked("plan", str(run_log), "--no-limit", "--n-draws", "50")
     rows = {row["rule"]: row for row in found["rules"]}

@@ -298,7 +298,7 @@ def test_a_frame_is_left_as_it_was_and_drawn_on_the_axes_given(
 
 
 @every_figure
-@pytest.mark.parametrize("width", [ONE_COLUMN, TWO_COLUMNS])
+@pytest.mark.parametrize("width", [ONE_COLUMN, pytest.param(TWO_COLUMNS, marks=pytest.mark.slow)])
 def test_at_one_and_two_columns_the_text_is_inside_the_page_apart_and_legible(
     draw: Callable[..., Axes], frame_of: Callable[[], pd.DataFrame], width: float
 ) -> None:

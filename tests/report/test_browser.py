@@ -60,7 +60,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
     @cache
     def page(name: str) -> Path:
-        made = {"slm7": lambda _: d3stats.report("slm7", n_boot=20), "two logs": of_two_logs, "wide": wide(6, 8),
+        made = {"slm7": lambda _: d3stats.report("slm7", n_boot=20), "two logs": of_two_logs, "wide": wide(5, 4),
                 "widest": wide(20, 25), "samre": of_samre}[name](folder)  # fmt: skip
         made.to_html(folder / f"{name}.html")
         return folder / f"{name}.html"
@@ -82,7 +82,7 @@ def of_two_logs(folder: Path) -> Analysis:
         )
         for k, name in enumerate(("one", "two"))
     ]
-    return d3stats.report(*logs, n_boot=30)
+    return d3stats.report(*logs, n_boot=5)
 
 
 def of_samre(folder: Path) -> Analysis:
@@ -103,7 +103,7 @@ def wide(seats: int, rounds: int) -> Callable[[Path], Analysis]:
         answers = (f"{word} one", f"{word} two")
         log = folder / f"{word[:60]}{seats}.jsonl"
         write_jsonl(log, n=8, seats=seats, rounds=rounds, answers=answers, texts=True)
-        return d3stats.report(log, n_boot=20, transcripts=1)
+        return d3stats.report(log, n_boot=5, transcripts=1)
 
     return made
 

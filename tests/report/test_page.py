@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -23,6 +24,7 @@ from d3stats.worlds import Voter, simulate_debates
 
 sys.path.insert(0, str(Path(__file__).parent))
 import itertools
+from collections.abc import Callable
 
 from layers import sampled
 from pace import idle_seconds
@@ -64,8 +66,14 @@ def slm7() -> Page:
     return Page(report_of_slm7().to_html())
 
 
+@cache
+def plan_of_slm7() -> d3stats.planning.Plan:
+    return d3stats.plan("slm7", limit=False)
+
+
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of two logs with everything; of two pictures of one kind, the first is drawn and shown twice."""
     folder = tmp_path_factory.mktemp("logs")
     both = [
         write_jsonl(folder / f"{name}.jsonl", texts=True, tokens=True, scores=True, first=True, seed=k)
@@ -73,7 +81,18 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Page:
     ]
     prices = folder / "prices.toml"
     prices.write_text('date = "2025-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')
-    return page_of(*map(str, both), prices=prices)
+    sections = importlib.import_module("d3stats.report.sections")
+    drawn: dict[str, tuple[str, str]] = {}
+    draw_it = sections.svg
+
+    def once(draw: Callable[[], object], title: str) -> tuple[str, str]:
+        if title not in drawn:
+            drawn[title] = draw_it(draw, title)
+        return drawn[title]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sections, "svg", once)
+        return page_of(*map(str, both), prices=prices, n_boot=5)
 
 
 @pytest.mark.parametrize("name", ["slm7", "full"])
@@ -153,8 +172,9 @@ def test_a_log_with_everything_has_every_section(full: Page) -> None:
 
 @words_only
 def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
-    log = write_jsonl(tmp_path / "log.jsonl", n=12, scores=True)
-    shown = page_of(str(log), write_jsonl(tmp_path / "other.jsonl", n=4), n_boot=5).sections["scores"]
+    log = write_jsonl(tmp_path / "log.jsonl", n=12, seats=1, scores=True)
+    other = write_jsonl(tmp_path / "other.jsonl", n=4, seats=1, rounds=1)
+    shown = page_of(str(log), other, n_boot=5).sections["scores"]
     means = scores(log).means
     assert "Mean scores by round" in shown
     assert all(f"{value:.2f}" in shown for value in means["mean"])
@@ -165,7 +185,7 @@ def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
     found = d3stats.replay("slm7", ["fixed:1"]).to_frame().set_index("rule")
     assert f"{100 * found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.0f} %" in slm7.sections["rules"]
     assert f"{100 * found.loc['fixed:1', 'accuracy']:.1f} %" in slm7.sections["rules"]
-    assert f"Run {d3stats.plan('slm7').rule}" in slm7.sections["rules"]
+    assert f"Run {plan_of_slm7().rule}" in slm7.sections["rules"]
     rounds = d3stats.fit("slm7", n_boot=40, rng=0).to_frame()
     for value in rounds["mean"]:
         assert f"{100 * value:.1f} %" in slm7.sections["rounds"]
@@ -211,6 +231,9 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
             "rounds": "no right answers (labels)",
             "rules": "Saved and change are against unanimity",
             "comparison": "One log was given",
+            "tokens": "does not record tokens",
+            "transcripts": "holds no texts",
+            "bias": "does not say which answer was shown first",
         },
     ),
     "one round": (
@@ -221,15 +244,9 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"votes": False, "scores": True, "label": False},
         dict.fromkeys(("rounds", "rules", "agreement", "bias", "transcripts"), "no votes"),
     ),
-    "tokens without prices": ({"tokens": True}, {"tokens": "--prices FILE"}),
-    "one seat": ({"seats": 1}, {"agreement": "agreement cannot be measured"}),
-    "no tokens, no texts and no order": (
-        {},
-        {
-            "tokens": "does not record tokens",
-            "transcripts": "holds no texts",
-            "bias": "does not say which answer was shown first",
-        },
+    "one seat, and tokens without prices": (
+        {"seats": 1, "tokens": True},
+        {"agreement": "agreement cannot be measured", "tokens": "--prices FILE"},
     ),
 }
 
@@ -301,7 +318,7 @@ def test_logs_in_memory_and_of_correctness_have_a_page() -> None:
     assert "right or wrong only" in page.sections["read"]
     assert "only which votes are right" in page.sections["made"]
     assert "agreement" not in page.sections
-    world = simulate_debates(Voter(panel=3), n_debates=40, n_rounds=3, rng=1)
+    world = simulate_debates(Voter(panel=3), n_debates=12, n_rounds=2, rng=1)
     assert "saved vs unanimity" in page_of(world).sections["rules"]
 
 
@@ -317,7 +334,7 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     stops = found.stops()
     at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
     assert f"{100 * at_once:.1f} %" in said
-    made = d3stats.plan("slm7", limit=False)
+    made = plan_of_slm7()
     assert made.headline in said
     assert f"The plan's rule saves {percent(made.to_frame()['saved'].iloc[0])}" in said
     assert f"with probability {made.probability:.2f}" in said
@@ -383,8 +400,12 @@ output = 40.0
         ({"model": "cheap", "roles": ["juror"]}, 24 * 2 * 0.0014),
         # Half of 1,100 tokens at 1 and half at 4.
         ({"model": "cheap", "output_share": 0.5}, 24 * 3 * 0.00275),
+        (
+            {"model": "cheap", "role_models": {"juror": "dear"}, "output_share": 0.5},
+            24 * (0.00275 + 2 * 0.0275),
+        ),
     ],
-    [1, 3],
+    [4],
 )
 @words_only
 def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
@@ -447,7 +468,7 @@ def test_one_vote_per_debate_says_nothing_of_the_spread(tmp_path: Path) -> None:
 
 @words_only
 def test_what_the_doctor_leaves_out_stands_first(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "log.jsonl")
+    path = write_jsonl(tmp_path / "log.jsonl", seats=1)
     path.write_text(path.read_text() + '{"type":"turn","debate":"debate 0","round":1,"agent":7}\nnot json\n')
     page = page_of(path)
     assert "2 records could not be used" in page.sections["read"]
@@ -458,7 +479,7 @@ def test_what_the_doctor_leaves_out_stands_first(tmp_path: Path) -> None:
 
 @words_only
 def test_logs_over_other_questions_are_compared_on_the_common_ones(tmp_path: Path) -> None:
-    a, b = (write_jsonl(tmp_path / f"{n}.jsonl", n=n, seed=n) for n in (8, 12))
+    a, b = (write_jsonl(tmp_path / f"{n}.jsonl", n=n, seats=1, rounds=1, seed=n) for n in (8, 12))
     assert "4 questions that all logs have" in page_of(a, b, n_boot=5).sections["comparison"]
 
 
@@ -494,7 +515,7 @@ def test_a_tie_that_is_no_decision_is_disputed_without_a_verdict() -> None:
 
     drawn = simulate_debates(Assembly(protocol="peer_rank"), 60, 1, rng=1)
     assert {type(one) for one in disputed_debates(drawn, 50)["verdict"]} == {str, type(None)}
-    page = d3stats.report(drawn, n_boot=30, transcripts=50).to_html()
+    page = d3stats.report(drawn, n_boot=5, transcripts=50).to_html()
     assert "with the most votes against the plurality" in page
 
 
@@ -524,7 +545,7 @@ def test_what_a_user_can_mend_is_one_line(
 
 @words_only
 def test_the_command_writes_the_page_and_the_page_tells_the_command(tmp_path: Path) -> None:
-    log = write_jsonl(tmp_path / "my log.jsonl", n=12)
+    log = write_jsonl(tmp_path / "my log.jsonl", n=12, rounds=2)
     out = tmp_path / "page.html"
     words = ["report", str(log), "-o", str(out), "--n-boot", "30", "--rule", "fixed:1", "--seed", "2"]
     done = CliRunner().invoke(app, words)
@@ -543,7 +564,7 @@ def test_the_command_writes_the_page_and_the_page_tells_the_command(tmp_path: Pa
 
 @words_only
 def test_a_page_that_exists_is_kept(tmp_path: Path) -> None:
-    log, out = write_jsonl(tmp_path / "log.jsonl", n=12), tmp_path / "page.html"
+    log, out = write_jsonl(tmp_path / "log.jsonl", n=12, seats=1, rounds=1), tmp_path / "page.html"
     out.write_text("mine")
     words = ["report", str(log), "-o", str(out), "--n-boot", "20"]
     done = CliRunner().invoke(app, words)
@@ -685,13 +706,15 @@ def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
         assert source.doctor == alone
 
 
-@pytest.mark.parametrize("pictures", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_size_of_a_page_does_not_grow_with_the_log(
-    pictures: bool, tmp_path: Path, request: pytest.FixtureRequest
+    rounds: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if not pictures:
+    """In the fast layer without pictures and without advice on stopping."""
+    if rounds == 1:
         request.getfixturevalue("without_pictures")
-    sizes = [len(d3stats.report(_large(tmp_path / f"{n}.jsonl", n), n_boot=10).to_html()) for n in (60, 600)]
+    logs = [_large(tmp_path / f"{n}.jsonl", n, rounds=rounds) for n in (60, 600)]
+    sizes = [len(d3stats.report(log, n_boot=10).to_html()) for log in logs]
     assert sizes[1] < 1.2 * sizes[0]
     assert sizes[1] < 1e6
     shutil.rmtree(tmp_path)

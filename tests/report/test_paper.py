@@ -61,7 +61,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             "--synthetic",
             str(folder / f"{world}.toml"),
             "--limit",
-            "30",
+            "20",
             "--protocol",
             protocol,
         ]
@@ -279,7 +279,7 @@ def test_models_are_rows_and_architectures_columns() -> None:
 
 
 def test_kinds_of_questions_are_those_of_a_comparison() -> None:
-    found = paper("d3:figure-2", "gemma-votes", "gemma-reasons")
+    found = paper("d3:figure-2", "gemma-votes", "gemma-reasons", rng=1)
     theirs = compare(opened("gemma-votes"), opened("gemma-reasons"), strata="category", by="debate").strata
     for key, part in zip(("gain", "first", "second"), theirs, strict=True):
         same(values(found, key), of(*part.raw))
@@ -502,6 +502,7 @@ def test_settings_are_refused_where_an_item_has_none() -> None:
         paper("advocates:table-1", "slm7").plot()
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_terminal_writes_the_table_in_80_columns_and_in_other_forms(
     logs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ def test_accuracy_by_category_stands_on_the_page_of_a_log_with_categories(tmp_pa
         )
         for k in range(24)
         for r in (1, 2)
-        for a in range(3)
+        for a in range(1)
     ]
     columns = ["debate", "round", "agent", "vote", "label", "category"]
     table = pd.DataFrame(rows, columns=columns)

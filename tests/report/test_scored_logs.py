@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import json
 import re
 from pathlib import Path
@@ -52,15 +54,27 @@ def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("words", [("plan", "--no-limit"), ("replay",), ("scores",)])
+@sampled(
+    "words, log",
+    list(itertools.product([("plan", "--no-limit"), ("replay",), ("scores",)], SIDES.values())),
+    (0, 4, 8),  # each command and each number of sides once
+    indirect=["log"],
+)
 def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...], log: Path) -> None:
     done = CliRunner().invoke(app, [words[0], str(log), *words[1:]])
     assert done.exit_code == 0, done.output
 
 
 def test_a_page_of_votes_at_the_end_replays_the_protocols_own_rule_and_folds_its_strata(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sections = importlib.import_module("d3stats.report.sections")
+    draw_it = sections.svg
+    left_out = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>', ""
+    # Of the pictures only those with intervals are looked at.
+    monkeypatch.setattr(
+        sections, "svg", lambda draw, title: draw_it(draw, title) if "with intervals" in title else left_out
+    )
     path, world = tmp_path / "samre.jsonl", tmp_path / "court.toml"
     world.write_text('name = "courtroom"\n', encoding="utf-8")
     asked = ["debate", "--synthetic", str(world), "--limit", "24", "--protocol", "samre", "-o", str(path)]

@@ -302,6 +302,28 @@ def test_single_trials_are_covered_at_every_share(n: int) -> None:
     assert (high - low).mean() < (exact[1] - exact[0]).mean()
 
 
+@pytest.mark.parametrize(
+    ("large", "size", "small"), [(10, 20, 30), (20, 9, 20), (6, 40, 40), (8, 30, 8), (15, 10, 5), (40, 4, 40)]
+)
+@pytest.mark.parametrize("failing", ["large", "small"])
+def test_failures_of_clusters_of_one_size_alone_are_covered(
+    large: int, size: int, small: int, failing: str
+) -> None:
+    """Whole clusters fail, and only those of one size: coverage at every chance, by adding up the Binomial."""
+    trials = np.array([size] * large + [1] * small)
+    first, n = (0, large) if failing == "large" else (large, small)
+    at = np.arange(large + small)
+    found = [
+        share(np.where((at >= first) & (at < first + k), 0, trials), trials, cluster=at) for k in range(n + 1)
+    ]
+    low, high = (np.array([getattr(e, end) for e in found]) for end in ("low", "high"))
+    grid = np.linspace(0.005, 0.995, 199)[:, None]
+    truth = 1 - grid * trials[first : first + n].sum() / trials.sum()
+    covered = (stats.binom.pmf(np.arange(n + 1), n, grid) * ((low <= truth) & (truth <= high))).sum(axis=1)
+    assert covered.min() >= 0.92
+    assert covered.mean() >= 0.965
+
+
 def test_a_share_of_clusters_worth_fewer_than_ten_equal_ones_has_a_note() -> None:
     sizes = np.array([60] + [4] * 15)
     unequal = share(sizes // 2, sizes, cluster=np.arange(16))

@@ -70,7 +70,7 @@ def test_coverage_and_width_are_those_of_the_module(law: str, n: int, least: flo
 
 
 def test_normal_means_of_forty_clusters_are_hardly_wider_than_students() -> None:
-    covered, _, width = measured("normal", 40, 500)
+    covered, _, width = measured("normal", 40, 250)
     assert covered >= 0.93 - 0.02
     assert 1 <= width <= 1.03
 

@@ -129,18 +129,18 @@ class LongOrShort(TypicalSmall):
 
 
 @covering(repeats=[1, 2], orders=["both", "seeded"])
-@pytest.mark.parametrize("items", [70, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("items", "measure"), [(30, 20), pytest.param(200, 50, marks=pytest.mark.slow)])
 def test_a_part_of_the_list_stands_for_all_of_it_when_lengths_alternate(
-    items: int, repeats: int, orders: str
+    items: int, measure: int, repeats: int, orders: str
 ) -> None:
     asked = {"orders": orders, "repeats": repeats, "prices": PRICES}
     protocol, agent = protocol_from_text(PROTOCOLS[0]), LongOrShort()
     whole = forecast(protocol, pairs(items), agent, measure=10_000, **asked)
-    part = forecast(protocol, pairs(items), agent, measure=50, **asked)
-    assert part.measured == 50
-    # Fifty debates of which each is long with probability 1/2: four standard errors of the scaled sum.
-    assert part.full.dollars == pytest.approx(whole.full.dollars, rel=4 * 0.9 / 50**0.5)
-    again = forecast(protocol, pairs(items), agent, measure=50, **asked)
+    part = forecast(protocol, pairs(items), agent, measure=measure, **asked)
+    assert part.measured == measure
+    # Debates of which each is long with probability 1/2: four standard errors of the scaled sum.
+    assert part.full.dollars == pytest.approx(whole.full.dollars, rel=4 * 0.9 / measure**0.5)
+    again = forecast(protocol, pairs(items), agent, measure=measure, **asked)
     assert again.full == part.full
 
 

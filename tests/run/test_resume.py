@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs
+from layers import sampled
 
 from d3stats.agent import Request
 from d3stats.protocols import protocol_from_text, protocols
@@ -31,7 +32,7 @@ def killed_at(call: int) -> Chancy:
     return Chancy(failing=0.2, pause=0.001, before=before)
 
 
-@pytest.mark.parametrize("name", sorted(protocols()))
+@sampled("name", sorted(protocols()), slice(0, None, 2))  # the others: test_budget.py
 def test_killed_anywhere_and_resumed_the_log_is_that_of_a_run_in_one_go(name: str, tmp_path: Path) -> None:
     protocol = protocol_from_text(name)
     whole = tmp_path / "whole.jsonl"

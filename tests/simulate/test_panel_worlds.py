@@ -20,7 +20,7 @@ from d3stats.worlds import (
     simulate_debates,
 )
 
-N_DEBATES = 30_000
+N_DEBATES = 20_000
 
 
 @covering(

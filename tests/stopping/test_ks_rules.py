@@ -223,9 +223,12 @@ TEN = np.where(np.arange(300) % 10 == 0, 20, 1)
     ],
     ids=["61", "101", "300", "300, noisy", "60, unequal", "300, unequal", "60, doubling"],
 )
-def test_the_bound_seldom_stops_a_batch_that_drifts_by_epsilon(sizes: np.ndarray, noise: float) -> None:
+@examples(1000, 3000, "reps")
+def test_the_bound_seldom_stops_a_batch_that_drifts_by_epsilon(
+    sizes: np.ndarray, noise: float, reps: int
+) -> None:
     """The error over ten independent looks, each at the limit, and at the first look alone."""
-    rng, reps, epsilon, level = np.random.default_rng(21), 3000, 0.1, 0.9
+    rng, epsilon, level = np.random.default_rng(21), 0.1, 0.9
     stopped = np.zeros(reps, dtype=bool)
     for look in range(1, 11):
         alpha = (1 - level) / (look * (look + 1))

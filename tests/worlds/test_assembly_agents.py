@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layers import examples
+from layers import covering, examples
 from scipy.special import bdtr, ndtr
 
 from d3stats.agent import Agent, Message, Refused, Reply, Request, Rubric, Slot
@@ -91,8 +91,7 @@ def test_whoever_is_asked_reads_a_pair_equally_well(
     assert abs(right - p) < 4 * math.sqrt(p * (1 - p) / len(items))
 
 
-@pytest.mark.parametrize("panel", [1, 5])
-@pytest.mark.parametrize("diversity", [0.0, 1.0])
+@covering(panel=[1, 5], diversity=[0.0, 1.0])
 @examples(300, 2500, "n_items")
 def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: float, n_items: int) -> None:
     """Items with small gaps and a large shared error, so that more voters do not settle everything."""

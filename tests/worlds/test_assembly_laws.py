@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layers import covering
 from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal
@@ -253,8 +254,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("talk", TALKS)
-@pytest.mark.parametrize("setting", SETTINGS)
+@covering(talk=TALKS, setting=SETTINGS)
 def test_leans_are_right_and_agree_as_often_as_the_normal_law_says(
     talk: str, setting: str, size: int
 ) -> None:

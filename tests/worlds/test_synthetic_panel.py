@@ -111,9 +111,9 @@ def without_me(request: Request) -> Request:
 @pytest.mark.parametrize(
     ("name", "wiring", "n"),
     [
-        ("conformity", deaf, 300),
-        ("conformity", without_me, 400),
-        ("latent concept, self", deaf, 300),
+        ("conformity", deaf, 150),
+        ("conformity", without_me, 200),
+        ("latent concept, self", deaf, 150),
     ],
 )
 def test_a_panelist_that_sees_too_little_breaks_the_law(name: str, wiring: Any, n: int) -> None:

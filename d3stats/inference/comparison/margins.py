@@ -122,7 +122,7 @@ class MarginTest(Result):
             found = self.conclusion.partition("because ")[2] or self.conclusion
         else:
             worst, least = (-low, -high) if self.better == "higher" else (high, low)
-            shown = True if self.holds else False if self.holds is False and least >= self.margin else None
+            shown = True if self.holds else False if least >= self.margin else None
             bound = f"at least {least:z.3g} worse" if shown is False else f"may be {worst:z.3g} worse"
             bound = f"at least {-worst:z.3g} better" if worst <= 0 else bound
             found = f"{bound}, one-sided {100 * (1 - self.alpha):.6g} %"

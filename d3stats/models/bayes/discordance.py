@@ -80,7 +80,9 @@ def _beyond(size: float, against: float, favour: float, same: float) -> float:
     if size == 0 or above == 0:
         return above * float(betainc(against, favour, 0.5))
     part, weight = _tanh_sinh()
-    s = np.maximum(betainccinv(against + favour, same, above * part), size)
+    s = betainccinv(against + favour, same, above * part)
+    # For some parameters scipy has no quantile of a probability below 1e-16; such points weigh as little.
+    s = np.maximum(np.where(np.isnan(s) & (part < 1e-15), 1.0, s), size)
     return above * float(weight @ betainc(against, favour, (1 - size / s) / 2))
 
 

@@ -178,7 +178,7 @@ def test_the_marginal_effect_and_the_win_rate_at_equal_length_are_means_of_predi
 
 
 def test_the_error_of_the_win_rate_at_equal_length_is_that_of_refits() -> None:
-    table = verdicts(0.5, n=50)
+    table = verdicts(0.5, n=30)
     audit = length_bias(table)
     groups = table["cluster"].unique()
     refits = [length_bias(table[table["cluster"] != g])[CONTROLLED].value for g in groups]

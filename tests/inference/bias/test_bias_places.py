@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,17 @@ def numbers(table: pd.DataFrame, **how: Any) -> list[float]:
     return [value for audit in found for e in audit.estimates for value in (e.value, e.low, e.high)]
 
 
+@cache
+def expected() -> list[float]:
+    """The numbers of the table of seed 3, which every other writing of it must give."""
+    return numbers(verdicts(3))
+
+
 @pytest.mark.parametrize("of_place", [(), ("length",), ("length", "family"), ("length", "family", "label")])
 def test_votes_by_place_give_the_numbers_of_votes_by_answer(of_place: tuple[str, ...]) -> None:
     table = verdicts(3)
     slots = by_place(table, "vote", *of_place)
-    expected = numbers(table)
-    assert numbers(slots, votes="slot") == pytest.approx(expected, nan_ok=True)
+    assert numbers(slots, votes="slot") == pytest.approx(expected(), nan_ok=True)
     notes = as_judgments(slots, votes="slot").notes
     for name in of_place:
         assert any(name in note for note in notes if "as of the places" in note)
@@ -105,12 +111,15 @@ def test_where_no_item_tells_what_was_taken_is_a_warning() -> None:
     words=[(False, True), (0, 1), ("no", "yes"), ("False", "True")],
 )
 def test_a_column_of_swaps_is_the_order(name: str, words: tuple[Any, Any]) -> None:
-    table = verdicts(7)
+    table = verdicts(3)
     other = table.drop(columns="order").assign(
         **{name: table["order"].map(dict(zip(("AB", "BA"), words, strict=True)))}
     )
-    assert numbers(other) == pytest.approx(numbers(table), nan_ok=True)
-    assert any(f"order is {name!r}" in note for note in as_judgments(other).notes)
+    read = as_judgments(other)
+    assert read.order.tolist() == as_judgments(table).order.tolist()
+    assert any(f"order is {name!r}" in note for note in read.notes)
+    if name == "swapped":
+        assert numbers(other) == pytest.approx(expected(), nan_ok=True)
     chosen = as_judgments(other.assign(swap=1), columns={"order": name})
     assert chosen.order.tolist() == as_judgments(table).order.tolist()
 
@@ -146,7 +155,7 @@ def of_models(table: pd.DataFrame, *, order: bool, names: bool) -> pd.DataFrame:
 
 @sampled("words", [("1", "2"), ("first", "second"), ("left", "right")], (0,))
 def test_votes_that_may_name_answers_or_places_are_refused_until_it_is_said(words: tuple[str, str]) -> None:
-    table = verdicts(9)
+    table = verdicts(3)
     for how, made in (("answer", table), ("slot", by_place(table, "vote"))):
         told = coded(made, words)
         for audit in (position_bias, length_bias, self_preference):
@@ -154,16 +163,15 @@ def test_votes_that_may_name_answers_or_places_are_refused_until_it_is_said(word
                 ValueError, match=r"are places or the answers A and B.*--votes slot.*--votes answer"
             ):
                 audit(told)
-        assert numbers(told, votes=how) == pytest.approx(numbers(table), nan_ok=True)
+        assert numbers(told, votes=how) == pytest.approx(expected(), nan_ok=True)
 
 
 def test_numbers_beside_labels_or_orders_in_numbers_name_answers() -> None:
-    table = verdicts(10)
-    expected = numbers(table)
+    table = verdicts(3)
     both = coded(table, ("1", "2")).assign(label=table["label"].map({"A": "1", "B": "2"}))
     orders = coded(table, ("1", "2")).assign(order=table["order"].map({"AB": "1-2", "BA": "2-1"}))
     for made in (both, orders):
-        assert numbers(made) == pytest.approx(expected, nan_ok=True)
+        assert numbers(made) == pytest.approx(expected(), nan_ok=True)
         assert any("names of the answers 1 and 2" in note for note in as_judgments(made).notes)
     slots = by_place(both.assign(vote=table["vote"], label=table["label"]), "vote", "label")
     with pytest.raises(ValueError, match="label must describe the answers"):
@@ -176,9 +184,9 @@ def test_numbers_beside_labels_or_orders_in_numbers_name_answers() -> None:
 
 @pytest.mark.parametrize(("order", "names"), [(True, True), (False, True), (False, False)])
 def test_columns_of_models_tell_the_answer_of_a_vote_and_the_order(order: bool, names: bool) -> None:
-    table = verdicts(11)
+    table = verdicts(3)
     made = of_models(table, order=order, names=names)
-    assert numbers(made) == pytest.approx(numbers(table), nan_ok=True)
+    assert numbers(made) == pytest.approx(expected(), nan_ok=True)
     said = as_judgments(made).notes
     assert any("name models" in note for note in said) == names
     assert any("order is that of" in note for note in said) == (not order)
@@ -193,15 +201,15 @@ def test_models_in_one_order_tell_no_order_and_the_refusal_says_what_to_add() ->
 
 @sampled("words", [("original", "swapped"), ("Normal", "Reversed"), ("forward", "backward")], (1,))
 def test_orders_in_words(words: tuple[str, str]) -> None:
-    table = verdicts(13)
+    table = verdicts(3)
     made = table.assign(order=table["order"].map(dict(zip(("AB", "BA"), words, strict=True))))
-    assert numbers(made) == pytest.approx(numbers(table), nan_ok=True)
+    assert numbers(made) == pytest.approx(expected(), nan_ok=True)
     assert any(f"{words[1]!r} is BA" in note for note in as_judgments(made).notes)
     with pytest.raises(ValueError, match=r"order must be one of AB, BA or missing.*write AB where"):
         position_bias(table.assign(order="upside"))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@sampled("seed", range(6), (0, 5))
 def test_letters_of_places_read_as_answers_are_warned_of_and_those_of_answers_are_not(seed: int) -> None:
     rng = np.random.default_rng(seed)
     label = rng.choice(["A", "B"], 80)

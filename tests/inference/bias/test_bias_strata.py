@@ -12,7 +12,7 @@ from d3stats.inference import length_bias, persona_effect, position_bias, self_p
 from d3stats.inference.bias import Audits, as_judgments
 from d3stats.inference.bias.persona import SET
 
-N = 90
+N = 48
 
 
 def verdicts(judges: tuple[str, ...] = ("J",)) -> pd.DataFrame:

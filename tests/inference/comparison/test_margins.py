@@ -142,7 +142,7 @@ def test_at_the_margin_itself_equivalence_is_claimed_at_most_as_often_as_alpha_s
     claimed = []
     for _ in range(n):
         d = 0.5 + rng.normal(size=clusters)[cluster] + rng.normal(size=clusters * size)
-        claimed.append(equivalence(paired_difference(np.zeros(len(d)), d, cluster, rng=1), 0.5).holds)
+        claimed.append(equivalence(paired_difference(np.zeros(len(d)), d, cluster, n_boot=2), 0.5).holds)
     assert np.mean(claimed) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
 
 
@@ -176,6 +176,29 @@ def test_a_margin_that_no_runs_of_right_and_wrong_can_exceed_is_refused(margin: 
             asked()
     points = compare(pd.Series(100 * first, name="a"), pd.Series(100 * second, name="b"), margin=margin)
     assert points.margin == margin
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+@pytest.mark.parametrize(
+    ("gain", "shown", "said"),
+    [(-1.2, False, "at least"), (-0.4, None, "may be"), (0.0, True, "may be"), (0.9, True, "at least")],
+)
+def test_a_gate_is_true_false_or_open_as_the_whole_interval_is_on_one_side_of_the_margin(
+    gain: float, shown: bool | None, said: str, better: str
+) -> None:
+    a, b = scores(gain if better == "higher" else -gain)
+    pair = paired_difference(a, b)
+    test = noninferiority(pair, 0.4, better=better)  # type: ignore[arg-type]
+    gate = test._outcome("A", "B")
+    low, high = pair.interval("cluster t", level=0.9).low, pair.interval("cluster t", level=0.9).high
+    worse = (-high, -low) if better == "higher" else (low, high)
+    assert gate.shown is shown
+    assert shown is (True if worse[1] < 0.4 else False if worse[0] >= 0.4 else None)
+    limit = worse[0] if shown is False else worse[1]
+    way = "better" if limit <= 0 else "worse"
+    assert gate.found == f"{said} {abs(limit):z.3g} {way}, one-sided 95 %"
+    if better == "higher":
+        assert compare(a, b, margin=0.4).gate().shown is shown
 
 
 def test_the_gate_of_runs_that_agree_everywhere_says_what_the_exact_chance_says() -> None:

@@ -35,7 +35,7 @@ def agrees(p: float | None, low: float | None, high: float | None, level: float)
     return (p <= 1 - level) == (not low <= 0 <= high)
 
 
-@examples(150, 2000)
+@examples(80, 2000)
 def test_the_p_value_is_small_exactly_where_the_interval_leaves_out_zero(n_examples: int) -> None:
     rng = np.random.default_rng(1)
     given = rejected = 0
@@ -52,7 +52,7 @@ def test_the_p_value_is_small_exactly_where_the_interval_leaves_out_zero(n_examp
     assert 0.1 < rejected / given < 0.9
 
 
-@examples(200, 700)
+@examples(100, 700)
 def test_a_margin_is_never_met_where_the_interval_of_the_same_level_reaches_it(n_examples: int) -> None:
     rng = np.random.default_rng(2)
     claimed = refused = 0

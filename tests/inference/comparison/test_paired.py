@@ -507,8 +507,8 @@ def rates(
 
 
 def test_on_clustered_items_the_naive_tests_reject_too_often_and_the_clustered_do_not() -> None:
-    found = rates(200, 0.3, seed=20)
-    error = 3 * math.sqrt(0.05 * 0.95 / 200)
+    found = rates(120, 0.3, seed=20)
+    error = 3 * math.sqrt(0.05 * 0.95 / 120)
     assert found["covers, cluster t"] == pytest.approx(0.95, abs=0.01 + error)
     assert found["rejects, sign flip"] <= 0.055 + error
     assert found["rejects, cluster t"] <= 0.055 + error
@@ -552,7 +552,7 @@ def test_limits_hold_a_difference_of_which_nine_of_ten_changes_are_gains(
 ) -> None:
     """With clusters that changed as degrees of freedom, the first two cells cover .85 and .86."""
     rng, held = np.random.default_rng(17), []
-    for _ in range(150):
+    for _ in range(100):
         first, second, question = _changes(sizes, changed, 0.9, icc, rng)
         found = PairData(("a", "b"), first.astype(float), second.astype(float), question, 2, (1,))
         if not found.why_no_spread():

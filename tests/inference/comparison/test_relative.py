@@ -28,7 +28,7 @@ def covers(
     return hits / made
 
 
-@examples(100, 300)
+@examples(70, 300)
 def test_limits_hold_the_true_relative_gain(n_examples: int) -> None:
     assert covers(60, 2, 0.7, 0.15, 0.05, n_examples, 1) > 0.92
 

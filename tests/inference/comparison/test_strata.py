@@ -310,7 +310,7 @@ def coverage(sizes: list[int], spread: float, reps: int, seed: int) -> tuple[flo
 
 
 def test_effects_of_strata_are_recovered_by_both_estimates() -> None:
-    raw, shrunken, refused = coverage([10, 10, 10, 10], 0.2, 40, 1)
+    raw, shrunken, refused = coverage([10, 10, 10, 10], 0.2, 25, 1)
     assert raw > 0.90
     assert shrunken > 0.90
     assert refused > 0.1
@@ -634,7 +634,7 @@ def test_strata_whose_tail_is_that_of_two_large_questions_have_no_limits_of_a_sk
     sizes = np.array([50, 50, *[2] * 18])
     cluster = np.repeat(np.arange(20), sizes)
     strata = np.array(list("abcd"))[cluster % 4]
-    for values in (np.random.default_rng(k).lognormal(size=len(cluster)) for k in range(20)):
+    for values in (np.random.default_rng(k).lognormal(size=len(cluster)) for k in range(8)):
         assert all(e.low is None for e in stratify(values, strata, cluster=cluster).raw)
     equal = np.arange(20).repeat(5)
     values = np.random.default_rng(1).lognormal(size=100)

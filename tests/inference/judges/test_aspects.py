@@ -12,6 +12,9 @@ import pytest
 from scipy import stats
 
 from d3stats.inference import aspect_correlations, correlation, direct_scores
+from d3stats.log.files import journal_path
+from d3stats.sources.opened import open as open_source
+from d3stats.sources.scores import score_ranges
 
 RNG = np.random.default_rng(7)
 N = 60
@@ -168,21 +171,40 @@ def scored_log(path: Path, first: float = 5.0, missing: bool = False) -> Path:
     return path
 
 
+def of_roles(path: Path, **roles: str) -> Path:
+    """Write the log of scored responses with a role for each agent."""
+    lines = [json.loads(line) for line in scored_log(path).read_text(encoding="utf-8").splitlines()]
+    told = [one | ({"role": roles[one["agent"]]} if "agent" in one else {}) for one in lines]
+    path.write_text("\n".join(map(json.dumps, told)) + "\n", encoding="utf-8")
+    return path
+
+
 def test_scores_of_two_roles_of_which_none_decides_are_refused_with_what_to_choose(tmp_path: Path) -> None:
-    path = scored_log(tmp_path / "log.jsonl")
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-    def of_roles(**roles: str) -> Path:
-        told = [one | ({"role": roles[one["agent"]]} if "agent" in one else {}) for one in records]
-        path.write_text("\n".join(map(json.dumps, told)) + "\n", encoding="utf-8")
-        return path
-
+    path = tmp_path / "log.jsonl"
     with pytest.raises(
         ValueError, match=r"by a role that counts; got none \(agents of several roles \(critic and"
     ):
-        direct_scores(of_roles(x="critic", y="writer"))
-    of_judge = direct_scores(of_roles(x="judge", y="writer"))
+        direct_scores(of_roles(path, x="critic", y="writer"))
+    of_judge = direct_scores(of_roles(path, x="judge", y="writer"))
     assert of_judge["coherence"].tolist() == [float(1 + d * 5 % 9) for d in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("roles", "totals", "criterion"),
+    [
+        ({"x": "judge", "y": "writer"}, (2, 20), (1, 10)),
+        ({"x": "critic", "y": "writer"}, (-10, 20), (-5, 10)),
+        ({"x": "guest", "y": "guest"}, (-np.inf, np.inf), (-np.inf, np.inf)),
+    ],
+)
+def test_scores_range_as_the_scales_of_the_roles_that_count(
+    roles: dict[str, str], totals: tuple[float, float], criterion: tuple[float, float], tmp_path: Path
+) -> None:
+    """A total of two aspects has twice the range of one; a role without a scale leaves both open."""
+    path = of_roles(tmp_path / "log.jsonl", **roles)
+    scales = {"judge": [1, 10], "critic": [0, 10], "writer": [-5, 5]}
+    journal_path(path).write_text(json.dumps({"scales": scales}) + "\n", encoding="utf-8")
+    assert score_ranges(open_source(path)) == (totals, criterion)
 
 
 HUMAN = pd.DataFrame(

@@ -250,7 +250,7 @@ def rejected(method: Any, levels: int, n: int, replicates: int, *, clusters: boo
 
 
 @sampled("levels", SHARES, (0,))
-@examples(100, 300)
+@examples(60, 300)
 def test_scores_with_ties_are_not_related_too_often(levels: int, n_examples: int) -> None:
     assert rejected("kendall", levels, 60, n_examples) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / n_examples)
 
@@ -265,7 +265,7 @@ def test_the_size_holds_with_ties(n: int, levels: int, method: Any, clusters: bo
 
 
 @sampled("method", ["spearman", "kendall"], (1,))
-@examples(100, 300)
+@examples(60, 300)
 def test_a_related_pair_of_yes_and_no_is_covered(method: Any, n_examples: int) -> None:
     # Both correlations are phi = .5 here: equal shares of 0 and 1, equal in three of four.
     rng, hits = np.random.default_rng(4), 0

@@ -67,7 +67,7 @@ def test_labels_change_no_fit() -> None:
     [([0.7] * 5, 60, 2, 0.0, 1), ([0.9] * 5, 100, 3, 0.3, 1), ([0.95, 0.95, 0.95, 0.6, 0.6], 200, 2, 0.0, 4)],
     (0,),
 )
-@examples(10, 40, "seeds")
+@examples(7, 40, "seeds")
 def test_intervals_hold_the_accuracies(
     accuracy: list[float], n: int, answers: int, missing: float, per_question: int, seeds: int
 ) -> None:

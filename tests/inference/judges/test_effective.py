@@ -135,14 +135,16 @@ def test_phi_is_the_correlation_and_no_order_matters(rows: list[list[int]], rand
 
 def test_a_juror_who_never_varies_is_left_out_by_name() -> None:
     right = np.random.default_rng(3).random((200, 3)) < 0.6
-    alone = effective_jurors(votes_of(right), rng=1)
+    alone = effective_jurors(votes_of(right), n_permutations=99, rng=1)
     table = votes_of(np.column_stack([right, np.ones(200, bool)]), ["j0", "j1", "j2", "oracle"])
-    found = effective_jurors(table, rng=1)
+    found = effective_jurors(table, n_permutations=99, rng=1)
     assert found.size == 3
     assert found.kish.value == pytest.approx(alone.kish.value)
     assert any("oracle" in note for note in found.notes)
     with pytest.raises(ValueError, match="no two jurors with shared items"):
-        effective_jurors(votes_of(np.column_stack([right[:, 0], np.ones(200, bool)])), rng=1)
+        effective_jurors(
+            votes_of(np.column_stack([right[:, 0], np.ones(200, bool)])), n_permutations=99, rng=1
+        )
 
 
 def test_missing_votes_are_counted_pair_by_pair_and_said() -> None:
@@ -151,7 +153,7 @@ def test_missing_votes_are_counted_pair_by_pair_and_said() -> None:
     table = votes_of(right)
     for name in ("j0", "j1"):
         table.loc[rng.random(300) < 0.3, name] = None
-    found = effective_jurors(table, rng=1)
+    found = effective_jurors(table, n_permutations=99, rng=1)
     seen = table.drop(columns="label").eq("A").astype(float).where(table.drop(columns="label").notna())
     assert found.pairs["correlation"].tolist() == pytest.approx(
         seen.corr().to_numpy()[np.triu_indices(3, 1)].tolist()
@@ -162,11 +164,11 @@ def test_missing_votes_are_counted_pair_by_pair_and_said() -> None:
 
 def test_two_jurors_who_always_disagree_and_two_who_always_agree() -> None:
     right = np.arange(40) % 2 == 0
-    against = effective_jurors(votes_of(np.column_stack([right, ~right])), rng=1)
+    against = effective_jurors(votes_of(np.column_stack([right, ~right])), n_permutations=99, rng=1)
     assert (against.kish.value, against.correlation.value) == (2.0, -1.0)
     assert against.kish.low is None
     assert "disagree, on every item" in against.kish.note
-    alike = effective_jurors(votes_of(np.column_stack([right, right, right])), rng=1)
+    alike = effective_jurors(votes_of(np.column_stack([right, right, right])), n_permutations=99, rng=1)
     assert alike.kish.value == pytest.approx(1)
     assert alike.eigen is not None
     assert alike.eigen.value == pytest.approx(1)
@@ -177,9 +179,9 @@ def test_two_jurors_who_always_disagree_and_two_who_always_agree() -> None:
 def test_few_errors_or_few_clusters_give_no_limits_and_a_reason() -> None:
     rng = np.random.default_rng(5)
     rare = votes_of(rng.random((200, 3)) < np.array([0.97, 0.8, 0.6]))
-    assert "j0 is wrong on" in effective_jurors(rare, rng=1).kish.note
+    assert "j0 is wrong on" in effective_jurors(rare, n_permutations=99, rng=1).kish.note
     few = votes_of(rng.random((200, 3)) < 0.6).assign(cluster=np.repeat(np.arange(10), 20))
-    assert "10 clusters (at least 20)" in effective_jurors(few, rng=1).kish.note
+    assert "10 clusters (at least 20)" in effective_jurors(few, n_permutations=99, rng=1).kish.note
 
 
 @sampled(
@@ -187,14 +189,14 @@ def test_few_errors_or_few_clusters_give_no_limits_and_a_reason() -> None:
     [([0.73, 0.97, 0.53], 0.8, 287, 0.7), ([0.98, 0.8, 0.6], 0.8, 200, 0.1), ([0.98] * 3, 0.0, 300, 0.0)],
     (0,),
 )
-@examples(40, 80, "draws")
+@examples(25, 80, "draws")
 def test_a_juror_of_few_errors_gives_limits_that_hold_whenever_they_are_given(
     accuracy: list[float], shared: float, items: int, given: float, draws: int
 ) -> None:
     """With a fixed least number of errors only data sets with more than expected had limits, and .57 of these held."""
     rng, size = np.random.default_rng(27), len(accuracy)
     loading = np.full(size, np.sqrt(shared))
-    many = one_factor(np.array(accuracy), loading, 400_000, rng).astype(float)
+    many = one_factor(np.array(accuracy), loading, 100_000, rng).astype(float)
     mean = (np.corrcoef(many.T).sum() - size) / (size * (size - 1))
     held = []
     for _ in range(draws):

@@ -68,7 +68,7 @@ def test_hard_items_have_a_higher_difficulty() -> None:
         pytest.param([2, 2, 1.5, 1, 1], 300, 0.8, 0.0, 4, marks=pytest.mark.slow),
     ],
 )
-@examples(12, 40)
+@examples(8, 40)
 def test_intervals_hold_the_accuracies(
     ability: list[float], n: int, spread: float, missing: float, per_question: int, n_examples: int
 ) -> None:
@@ -148,7 +148,7 @@ def test_where_verdicts_are_worse_than_the_plurality_a_warning_says_so() -> None
 
 
 def test_prevalences_hold_what_is_given_and_an_estimated_one_is_recovered() -> None:
-    table = panel_of(ABILITY, 3000, 11)
+    table = panel_of(ABILITY, 2000, 11)
     keep = (table["label"] == "A") | (np.arange(len(table)) % 3 == 0)
     table = table[keep]
     true = (table["label"] == "A").mean()

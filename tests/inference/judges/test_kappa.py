@@ -220,7 +220,7 @@ def test_with_words_for_categories_the_order_of_weights_is_said() -> None:
 def test_categories_that_no_rater_used_change_nothing_unless_they_are_named(
     weights: str | None, words: bool
 ) -> None:
-    table = votes(60, 3)
+    table = votes(30, 3)
     table = table.replace({0: "a", 1: "c", 2: "e"} if words else {0: 1, 1: 2, 2: 5}).astype(object)
     strange = ["b", "d"] if words else [3, 4]
     wide = table.assign(label=[*strange * 2, *table["r0"].iloc[4:]])
@@ -468,7 +468,7 @@ def missed(
 
 
 def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does_not() -> None:
-    clustered, alone = missed(0.5, 0.3, 300, 1)
+    clustered, alone = missed(0.5, 0.3, 150, 1)
     assert alone > 0.1
     assert clustered < 0.09
 
@@ -513,7 +513,7 @@ def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int
     cluster = np.repeat(np.arange(len(sizes)), sizes)
     items, groups = (tuple(map(str, range(n))) for n in (len(cluster), len(sizes)))
     true = 1 - 2 * 0.98 * 0.02 / 0.5
-    for _ in range(300):
+    for _ in range(150):
         truth = rng.integers(2, size=(len(cluster), 1))
         common = rng.standard_normal((len(sizes), 3))[cluster]
         luck = np.sqrt(alike) * common + np.sqrt(1 - alike) * rng.standard_normal((len(cluster), 3))
@@ -525,5 +525,5 @@ def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int
         ).estimate
         if found.low is not None and found.high is not None:
             held.append(found.low <= true <= found.high)
-    assert len(held) > 280
+    assert len(held) > 140
     assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / len(held)), np.mean(held)

@@ -376,7 +376,7 @@ def test_a_result_shows_itself_with_the_effect_first() -> None:
 
 def test_a_judge_that_errs_on_one_side_has_its_bias_covered() -> None:
     # Limits put together from the shares of labels held .89 here.
-    rng, held, draws = np.random.default_rng(8), 0, 400
+    rng, held, draws = np.random.default_rng(8), 0, 250
     for _ in range(draws):
         truth = rng.random(60) < 0.9
         judge = np.where(rng.random(60) < 0.9, truth, ~truth)

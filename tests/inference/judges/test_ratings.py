@@ -162,6 +162,34 @@ def test_rows_of_several_tables_count_on(long: pd.DataFrame) -> None:
         as_ratings([long[:3], long[3:].assign(rater=["y", None])])
 
 
+@pytest.mark.parametrize("name", ["item", None])
+def test_items_that_are_the_index_of_several_tables_keep_their_names(name: str | None) -> None:
+    """The second of two tables must not be read as items 2 and 3 of nothing."""
+    wide = pd.DataFrame(
+        {"x": list("ABAB"), "y": list("AABB")}, index=pd.Index(["q4", "q3", "q2", "q1"], name=name)
+    )
+    read = as_ratings([wide[:2], wide[2:]])
+    assert same(read, as_ratings(wide))
+    assert read.items == ("q4", "q3", "q2", "q1")
+    numbers = wide.reset_index(drop=True)
+    assert as_ratings([numbers[:2], numbers[:2]]).items == ("0", "1", "2", "3")
+    if name is not None:
+        with pytest.raises(ValueError, match=r"tables in a list must have the same columns.*'index item'"):
+            as_ratings([wide[:2], wide[2:].rename_axis(index=None)])
+
+
+def test_debates_that_are_the_index_of_several_tables_are_read_as_of_one() -> None:
+    rows = [
+        (d, 1, agent, vote, "A")
+        for d, votes in (("b", "AA"), ("a", "BA"))
+        for agent, vote in zip("xy", votes, strict=True)
+    ]
+    log = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    whole, parts = log.set_index("debate"), [log[:2].set_index("debate"), log[2:].set_index("debate")]
+    assert same(as_ratings(parts), as_ratings(whole))
+    assert as_ratings(parts).items == ("a", "b")
+
+
 def test_by_question_the_runs_become_raters(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,12 @@ def table() -> pd.DataFrame:
     return cited_log(np.random.default_rng(7), 20)
 
 
+@pytest.fixture(scope="module")
+def of_table(table: pd.DataFrame) -> Any:
+    """The rationales of the table, which tests only look at."""
+    return rationales(table)
+
+
 def as_records(table: pd.DataFrame, path: Path) -> Path:
     lines = []
     for debate, turns in table.groupby("debate", sort=False):
@@ -32,7 +39,8 @@ def as_records(table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def test_every_form_of_a_log_gives_the_same(table: pd.DataFrame, tmp_path: Path) -> None:
+def test_every_form_of_a_log_gives_the_same(tmp_path: Path) -> None:
+    table = cited_log(np.random.default_rng(7), 5)
     lines = as_records(table, tmp_path / "log.jsonl")
     csv = tmp_path / "log.csv"
     table.rename(columns={"text": "rationale"}).to_csv(csv, index=False)
@@ -70,8 +78,8 @@ def test_a_share_of_five_hundred_rationales_is_the_papers() -> None:
     assert (found[CITES].value, found[CITES].n) == (0.94, 500)
 
 
-def test_rationales_are_the_texts_of_the_roles_that_vote(table: pd.DataFrame) -> None:
-    found = rationales(table)
+def test_rationales_are_the_texts_of_the_roles_that_vote(table: pd.DataFrame, of_table: Any) -> None:
+    found = of_table
     assert set(found.marks["role"]) == {"juror"}
     said = (
         "rationales are the texts of juror, the role that votes; for another, ask with role=... (--role ...)"
@@ -230,14 +238,14 @@ def test_few_questions_are_said() -> None:
     assert any(note.startswith("only 6 clusters: limits are rough (") for note in found.notes)
 
 
-def test_debates_of_one_question_are_one_cluster(table: pd.DataFrame) -> None:
-    assert rationales(table)[CITES].n_clusters == 20
+def test_debates_of_one_question_are_one_cluster(table: pd.DataFrame, of_table: Any) -> None:
+    assert of_table[CITES].n_clusters == 20
     assert rationales(table.drop(columns="question"))[CITES].n_clusters == 40
     assert rationales(table.assign(cluster=table["question"].str[:3]))[CITES].n_clusters == 1
 
 
-def test_agents_have_a_row_each_unless_they_are_many(table: pd.DataFrame) -> None:
-    found = rationales(table)
+def test_agents_have_a_row_each_unless_they_are_many(table: pd.DataFrame, of_table: Any) -> None:
+    found = of_table
     assert found.agents["agent"].tolist() == [f"juror {k}" for k in range(1, 6)]
     assert found.agents["rationales"].tolist() == [40] * 5
     mean = (found.agents["cites"] * found.agents["rationales"]).sum() / 200
@@ -268,7 +276,8 @@ def test_a_result_shows_itself_in_every_form(table: pd.DataFrame) -> None:
     assert len(both.plot().get_yticklabels()) == len([e for e in both.differences if " / " not in e.name])
 
 
-def test_names_of_two_logs(table: pd.DataFrame, tmp_path: Path) -> None:
+def test_names_of_two_logs(tmp_path: Path) -> None:
+    table = cited_log(np.random.default_rng(7), 5)
     paths = [as_records(table, tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     assert compare_rationales(*paths).names == ("a.jsonl", "b.jsonl")
     assert compare_rationales(table, paths[0]).names == ("first", "second")

@@ -96,13 +96,13 @@ def test_tfidf_of_texts_with_known_overlap_has_the_cosine_of_the_closed_form() -
 
 
 def test_overlap_that_varies_by_question_is_recovered() -> None:
-    table = worded_log(np.random.default_rng(5), 300)
+    table = worded_log(np.random.default_rng(5), 150)
     found = rationales(table, repeated_words=None)
     within, outside = true_cosines(len(table))
     assert abs(found[SIMILARITY].value - within) < 4 * found[SIMILARITY].se
     assert abs(found[ACROSS].value - outside) < 4 * found[ACROSS].se
-    assert found[SIMILARITY].n == 600 * JURORS * (JURORS - 1) // 2
-    assert found[SIMILARITY].n_clusters == 300
+    assert found[SIMILARITY].n == 300 * JURORS * (JURORS - 1) // 2
+    assert found[SIMILARITY].n_clusters == 150
 
 
 def test_tfidf_is_scikit_learns_with_its_usual_settings() -> None:

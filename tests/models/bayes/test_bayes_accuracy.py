@@ -71,7 +71,7 @@ def grid() -> tuple[np.ndarray, np.ndarray, np.ndarray, Cells]:
     """The posterior of `fit` without a sampler: points, weights, log-likelihoods by pattern."""
     cells = as_cells(rows(40, [0.2, 1.0], 3, seed=5))
     density = Posterior(cells, AccuracyPriors(), interaction=False)
-    axes = (np.linspace(-0.8, 2.2, 15), np.linspace(-2.0, 0.9, 15), np.linspace(0.01, 3.2, 15))
+    axes = (np.linspace(-0.8, 2.2, 11), np.linspace(-2.0, 0.9, 11), np.linspace(0.01, 3.2, 15))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     log = np.array([density(point)[0] for point in points])
     weight = np.exp(log - log.max())

@@ -137,7 +137,7 @@ def test_the_prior_of_precisions_is_what_its_documentation_says():
 def one():
     """One component and 100 debates of 7 votes."""
     weights = [5, 6, 8, 10, 12, 16, 18, 25]
-    return fit_mixture(range(8), 7, weights, n_components=1, draws=800, tune=200, chains=2, rng=3)
+    return fit_mixture(range(8), 7, weights, n_components=1, draws=500, tune=200, chains=2, rng=3)
 
 
 def test_one_component_has_the_posterior_of_a_grid(one):
@@ -176,7 +176,7 @@ def test_a_fit_reads_like_any_other(one):
 def test_the_law_of_the_draws_is_a_batch(one):
     law = one.distribution
     assert isinstance(law, BetaBinomialMixture)
-    assert law.weight.shape == (1600, 1)
+    assert law.weight.shape == (1000, 1)
     bands = one.pmf(5)
     assert bands["predicted"].sum() == pytest.approx(1.0)
     assert (bands["low"] < bands["predicted"]).all()
@@ -218,7 +218,7 @@ def test_two_components_have_the_posterior_of_the_reweighted_prior():
     share = np.exp(log - log.max())
     share /= share.sum()
     assert 1 / (share**2).sum() > 2000
-    fit = fit_mixture(range(6), 5, counts, draws=400, tune=200, chains=2, rng=9)
+    fit = fit_mixture(range(6), 5, counts, draws=250, tune=150, chains=2, rng=9)
     rows = fit.to_frame(0.8).set_index("parameter")
     for name, values in prior.items():
         for j, column in enumerate(values.T):
@@ -426,6 +426,6 @@ def test_new_votes_are_drawn_from_the_model_with_the_draws_of_a_fit(one):
             one.idata, model=one.model, random_seed=1, progressbar=False
         )
     votes = np.asarray(drawn["posterior_predictive"]["votes"])
-    assert votes.shape == (2, 800, 100)
+    assert votes.shape == (2, 500, 100)
     assert votes.mean() / 7 == pytest.approx(one.params["accuracy"], abs=0.01)
     assert (votes > 3).mean() == pytest.approx(one.params["majority"], abs=0.01)

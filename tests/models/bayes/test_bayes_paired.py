@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
@@ -28,7 +28,7 @@ from d3stats.models.bayes.paired import (
     table_log_likelihood,
 )
 
-RUNS: dict[str, Any] = {"draws": 200, "tune": 150, "chains": 2}
+RUNS: dict[str, Any] = {"draws": 150, "tune": 120, "chains": 2}
 POINT = np.array([-1.0, 0.3, 0.8, 0.5, 0.7])
 
 
@@ -128,6 +128,7 @@ def test_the_exact_law_is_that_of_arbitrary_precision_for_every_prior(
     parameters=st.tuples(*[st.floats(-3, 4).map(lambda e: 10**e)] * 3),
     chance=st.floats(0.001, 0.999),
 )
+@example(parameters=(0.1, 0.1, 10**0.015625), chance=0.3)  # scipy has no quantile of some of its tail
 def test_quantiles_invert_the_exact_law_of_all_sizes(
     parameters: tuple[float, float, float], chance: float
 ) -> None:

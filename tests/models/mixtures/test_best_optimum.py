@@ -65,7 +65,7 @@ def misses(n_sets: int, seed: int) -> list[str]:
     return missed
 
 
-@examples(12, 40)
+@examples(8, 40)
 def test_the_best_optimum_is_found_on_random_data_sets(n_examples: int) -> None:
     assert len(misses(n_examples, seed=11)) == 0
 

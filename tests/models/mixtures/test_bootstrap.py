@@ -120,7 +120,7 @@ def test_intervals_say_their_level_and_kind_and_grow_with_the_level() -> None:
 @pytest.mark.parametrize("seen", [BIMODAL, [31, 42, 52, 58, 66, 74, 83, 94]], ids=["interior", "boundary"])
 def test_a_handful_of_starts_per_replicate_gives_the_intervals_of_a_full_search(seen: list[int]) -> None:
     fit = fit_beta_binomial_mixture(range(8), 7, seen)
-    cells, weights = simulate_counts(fit.distribution, fit.counts, 300, rng=2)
+    cells, weights = simulate_counts(fit.distribution, fit.counts, 120, rng=2)
     quick, full = refit(fit, cells, weights), refit(fit, cells, weights, n_starts=30)
     gap = (weights * np.log(full.pmf(7) / quick.pmf(7))).sum(axis=1)
     assert gap.min() >= -0.5  # a full search may itself miss once in some hundreds

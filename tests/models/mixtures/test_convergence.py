@@ -77,7 +77,7 @@ def check(method: str, n_sets: int, seed: int) -> int:
 
 
 @pytest.mark.parametrize("method", [*METHODS, "lbfgs"])
-@examples(12, 36)
+@examples(8, 36)
 def test_from_a_converged_fit_no_small_move_raises_the_likelihood(method: str, n_examples: int) -> None:
     assert check(method, n_examples, seed=1) > n_examples / 2
 

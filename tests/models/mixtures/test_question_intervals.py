@@ -80,7 +80,7 @@ def test_the_command_shows_one_interval_for_one_quantity(tmp_path) -> None:
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
-    for more in (("--n-boot", "40"), ("--n-boot", "30", "--level", "0.8", "--seed", "4")):
+    for more in (("--n-boot", "20", "--level", "0.8", "--seed", "4"),):
         for round_number, row in enumerate(documents(*more)["rounds"], start=1):
             whole = documents("--round", str(round_number), *more)
             for shown in whole["functionals"]:
@@ -219,7 +219,7 @@ def enough(logs: tuple[Trajectories, Trajectories]) -> Any:
     return d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
 
 
-@pytest.mark.parametrize("n_boot", [0, 2, 38])
+@pytest.mark.parametrize("n_boot", [0, pytest.param(2, marks=pytest.mark.slow), 38])
 def test_too_few_replicates_give_estimates_without_limits(
     logs: tuple[Trajectories, Trajectories], enough: Any, n_boot: int
 ) -> None:
@@ -292,7 +292,7 @@ def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
     [([1] * 60, 0.0, True), ([1] * 60, 0.01, True), ([5] * 40, 0.01, True), ([1] * 60, 0.5, False)],
     (1, 3),
 )
-@examples(10, 20, "seeds")
+@examples(7, 20, "seeds")
 def test_limits_of_a_distance_hold_it_where_hardly_any_debate_changed(
     sizes: list[int], share: float, few: bool, seeds: int
 ) -> None:

@@ -71,13 +71,13 @@ def test_the_noise_of_a_drift_has_the_law_of_swapping_the_rounds_of_whole_questi
     cluster = rng.integers(0, 25, 60)
     n = rng.integers(0, 6, (60, 2))
     s = rng.binomial(n, rng.beta(2, 1, 60)[:, None])
-    pair = rounds_drift(s, n, cluster, n_components=1, n_boot=400, rng=1).pairs[0]
+    pair = rounds_drift(s, n, cluster, n_components=1, n_boot=250, rng=1).pairs[0]
     both = (n > 0).all(axis=1)
     s, n, cluster = s[both], n[both], cluster[both]
     assert pair.debates == both.sum()
     fast = np.asarray(pair.swapped[0].mean) - np.asarray(pair.swapped[1].mean)
     slow = []
-    for _ in range(150):
+    for _ in range(100):
         flip = rng.integers(0, 2, 25).astype(bool)[cluster][:, None]
         right, votes = np.where(flip, s[:, ::-1], s), np.where(flip, n[:, ::-1], n)
         before, after = (fit_beta_binomial(right[:, i], votes[:, i]).mean for i in (0, 1))

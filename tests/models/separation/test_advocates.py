@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import covering
 from scipy import integrate, special, stats
 
 from d3stats.models.separation import (
@@ -41,9 +42,11 @@ def correlated_draws(law: Any, k: int, rho: float, n: int, rng: np.random.Genera
     return as_law(law).quantile(special.ndtr(ranks)).max(axis=1)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("k", "rho"), [(2, 0.3), (6, 0.5), (5, 0.85)])
-def test_the_best_of_correlated_scores_agrees_with_drawn_ones(law: Any, k: int, rho: float) -> None:
+@covering(law=LAWS, drawn_with=[(2, 0.3), (6, 0.5), (5, 0.85)])
+def test_the_best_of_correlated_scores_agrees_with_drawn_ones(
+    law: Any, drawn_with: tuple[int, float]
+) -> None:
+    k, rho = drawn_with
     n = 4_000 if isinstance(law, MixtureLaw) else 40_000  # quantiles of a mixture are searched for
     best = correlated_max(law, k, rho)
     rng = np.random.default_rng(k)
