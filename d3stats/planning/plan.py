@@ -843,9 +843,9 @@ class Plan(Result):
             (what is counted on the pilot is then missing); for each of ``rounds, tokens, dollars, kept, accuracy,
             saved`` the estimate and its limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept
             by the target, ``saved`` one minus the ratio of its cost to unanimity's); ``loss`` against unanimity
-            with limits, ``loss_from`` ("chain" or "pilot") and ``p_within``: the probability under the chain that the
-            loss is at most ``max_loss``, from the pilot 1 minus the p-value of a one-sided t test whose null is a loss
-            above it; ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
+            with limits, ``loss_from`` ("chain" or "pilot"); ``p_within``, the probability under the chain that it is at
+            most ``max_loss``; from the pilot 1 minus the p-value of a one-sided t test whose null is a loss above it;
+            ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
             of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
             what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
             ``level``. The row with the role "limit" is the exact optimum of the fitted chain. The table "frontier"
