@@ -518,7 +518,8 @@ def examined(
 ) -> DoctorReport:
     """Report on files that were read into tables and into columns, each in an order of its own; `options` say how."""
     # The report lists every problem, so it needs no note that counts what was left out.
-    log, checked = (replace(each, notes=without_omissions(each.notes)) for each in (log, checked))
+    log = replace(log, notes=without_omissions(log.notes))
+    checked = replace(checked, notes=without_omissions(checked.notes))
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)

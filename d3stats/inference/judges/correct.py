@@ -309,8 +309,8 @@ def correct(
             raise ValueError(f'{given} must come with labelled="random"; got labelled="chosen"')
     if width is not None:
         width = positive("width", width)
-    opened = open(source, **reading)  # refuses settings of reading for ratings, which were read already
-    opened = source if isinstance(source, Ratings) else opened
+    given = open(source, **reading)  # refuses settings of reading for ratings, which were read already
+    opened = source if isinstance(source, Ratings) else given
     name = _judge_of(opened, judge, chance)
     how: dict[str, Any] = {
         "round_number": round_number,
