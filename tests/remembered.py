@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from d3stats.cli import calibrate, simulate
 from d3stats.cli.derive import Given
 from d3stats.sources import Opened
 from d3stats.trajectories import Trajectories
@@ -19,8 +22,7 @@ def _known(source: Any) -> Any:
     if isinstance(source, list | tuple):
         return [_known(one) for one in source]
     if isinstance(source, str) and os.path.isfile(source):
-        found = os.stat(source)
-        return source, found.st_size, found.st_mtime_ns
+        return source, hashlib.sha256(Path(source).read_bytes()).hexdigest()
     return source
 
 
@@ -28,12 +30,14 @@ def _known(source: Any) -> Any:
 def remembered() -> Iterator[None]:
     """Let commands compute each result once: a call with equal arguments has the result of the first one.
 
-    Sources are opened once too; a file is known by its name, size and time. What cannot be compared is computed again.
+    Sources are opened once too, and the world of a pilot is fitted once; a file is known by its name and content. What
+    cannot be compared is computed again.
     """
     opened: dict[str, Any] = {}
     results: dict[bytes, Any] = {}
     objects: dict[int, Any] = {}
-    open_source, compute = Given.open, Given.__call__
+    worlds: dict[bytes, Any] = {}
+    open_source, compute, fit = Given.open, Given.__call__, calibrate.fitted
 
     def held(source: Any) -> int:
         objects[id(source)] = source  # so that its number is never another's
@@ -59,8 +63,17 @@ def remembered() -> Iterator[None]:
             results[key] = compute(given, *sources, **own)
         return results[key]
 
+    def fitted_once(log: Trajectories, world: str, seed: int) -> Any:
+        arrays = (log.votes, log.label, log.depth, log.panel, log.cluster, log.scores, log.tokens)
+        key = pickle.dumps((arrays, log.answers, log.debates, list(map(str, log.notes)), world, seed))
+        if key not in worlds:
+            worlds[key] = fit(log, world, seed)
+        return worlds[key]
+
     Given.open, Given.__call__ = opened_once, computed_once  # type: ignore[method-assign]
+    calibrate.fitted = simulate.fitted = fitted_once
     try:
         yield
     finally:
         Given.open, Given.__call__ = open_source, compute  # type: ignore[method-assign]
+        calibrate.fitted = simulate.fitted = fit

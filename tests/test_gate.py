@@ -14,6 +14,8 @@ from d3stats.cli import app
 from d3stats.estimate import Estimate
 from d3stats.result import Gate
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 def between(low: float | None, high: float | None) -> Estimate:
     return Estimate(

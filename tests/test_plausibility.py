@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import examples
 
 from d3stats.log import doctor
 from d3stats.note import kind_of, sentence_of
@@ -296,8 +297,9 @@ def test_nothing_is_found_in_a_table_that_is_as_it_should_be(name: str, tmp_path
     assert Trajectories.from_frame(table).findings() == ()
 
 
-def test_nothing_is_found_in_simulated_debates_of_any_accuracy() -> None:
-    for seed in range(30):
+@examples(8, 30)
+def test_nothing_is_found_in_simulated_debates_of_any_accuracy(n_examples: int) -> None:
+    for seed in range(n_examples):
         for accuracy in (0.3, 0.6, 0.9):
             table = Trajectories.from_frame(sound(n=30, accuracy=accuracy, seed=seed))
             assert findings(table._vote_table()) == ()

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 from d3stats.cli import app
 from d3stats.cli.app import GROUPS
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 COLUMNS = "debate=Session+Case,question=Case,round=Phase,agent=Juror name,vote=Finding,label=Truth"
 NAMES = "|".join(name for names in GROUPS.values() for name in names)
 ADVISED = re.compile(

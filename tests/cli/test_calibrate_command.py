@@ -17,6 +17,8 @@ from d3stats.sources import as_trajectories
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, simulate_debates
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 WORLD = Conformity(panel=5, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], stubbornness=0.3)
 
 

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from d3stats.cli import app
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["compare", *arguments])

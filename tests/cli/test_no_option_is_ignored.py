@@ -21,10 +21,10 @@ from d3stats.cli import app
 GROUP = get_command(app)
 REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
 MODES: dict[str, list[str]] = {
-    "fit": ["fit log.csv --n-boot 20", "fit log.csv --n-boot 20 --round 2"],
+    "fit": ["fit log.csv --n-boot 6", "fit log.csv --n-boot 6 --round 2"],
     "count": ["count log.csv"],
     "replay": ["replay log.csv", "replay log.csv --paired --strata kind"],
-    "plan": ["plan log.csv --n-draws 30", "plan log.csv --n-draws 30 --prices prices.toml --model mine"],
+    "plan": ["plan log.csv --n-draws 12", "plan log.csv --n-draws 12 --prices prices.toml --model mine"],
     "compare": [
         "compare log.csv other.csv",
         "compare log.csv other.csv --kind percentile --n-boot 50 --margin 0.1 --strata kind",

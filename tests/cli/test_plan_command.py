@@ -14,6 +14,8 @@ from d3stats.log.reader import read_log
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, simulate_debates
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 PRICES = 'date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n'
 
 

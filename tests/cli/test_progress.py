@@ -131,7 +131,7 @@ def test_a_terminal_gets_a_bar_with_the_share_and_the_time_left(
     assert "25%, about" in err
 
 
-@pytest.mark.parametrize("scheme", ["ordered", "unordered"])
+@pytest.mark.parametrize("scheme", ["ordered", pytest.param("unordered", marks=pytest.mark.slow)])
 def test_a_worker_that_dies_ends_the_work_in_one_line_and_the_next_work_begins_afresh(scheme: str) -> None:
     with pytest.raises(OSError, match=r"worker processes must live.*use fewer workers") as caught:
         list(run_tasks(os._exit, [(1,), (1,), (1,)], workers=2, ordered=scheme == "ordered"))

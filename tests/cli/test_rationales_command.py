@@ -165,7 +165,9 @@ def test_without_scikit_learn_a_note_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
-    done = run("two.csv", "--all")
+    # Of a new log nothing is remembered.
+    disputed_log(np.random.default_rng(2), 12).to_csv("new.csv", index=False)
+    done = run("new.csv", "--all")
     assert done.exit_code == 0, done.output
     assert 'pip install "d3stats[text]"' in " ".join(done.stdout.split())
     assert "Similarity of rationales" not in done.stdout

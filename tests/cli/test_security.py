@@ -88,7 +88,6 @@ MORE = [
     "doctor defective.csv --json",
     "panel ratings.csv --json",
     "panel ratings.csv --latex",
-    "replay turns.csv --figure costs",
     "rank pairs.csv --figure ranks",
     "rationales said.csv --table marks.csv",
     "report turns.csv --n-boot 20 -o page.html",

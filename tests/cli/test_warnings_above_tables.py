@@ -14,6 +14,8 @@ import d3stats
 from d3stats.cli import app
 from d3stats.log import doctor
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 def _turns() -> pd.DataFrame:
     rng = np.random.default_rng(1)

@@ -185,6 +185,12 @@ class BetaBinomialMixture:
         between = (self.mu - self.mean[..., None]) ** 2
         return cast(Floats, np.sqrt((self.weight * (within + between)).sum(axis=-1)))
 
+    @property
+    def _has_steps(self) -> bool:
+        """Whether a component is a point or two, so that the limits of the latent cdf from both sides differ."""
+        ends = (self.mu <= CLOSED) | (self.mu >= 1 - CLOSED) | (self.rho >= 1 - CLOSED)
+        return bool((ends | (self.rho <= CLOSED * CLOSED)).any())
+
     def latent_cdf(self, p: ArrayLike, *, side: str = "right") -> Floats:
         """Return P(latent <= p), or P(latent < p) with ``side="left"``; shape ``(..., *p.shape)``.
 
@@ -213,6 +219,22 @@ class BetaBinomialMixture:
         return generator.binomial(n, p).astype(np.int64)
 
 
+NARROW = 1e11
+"""From this precision times ``mu (1 - mu)`` on, a Beta is its Edgeworth series to 1e-12. The incomplete Beta function
+takes steps like the root of the precision, and ends in NaN."""
+
+
+def _narrow_beta(x: Floats, mu: Floats, precision: Floats) -> Floats:
+    """P(p <= x) of a narrow Beta: the normal law and its skewness (Edgeworth series, first term)."""
+    from scipy.special import ndtr
+
+    variance = mu * (1.0 - mu) / (precision + 1.0)
+    z = (x - mu) / np.sqrt(variance)
+    skewness = 2.0 * (1.0 - 2.0 * mu) / ((precision + 2.0) * np.sqrt(variance))
+    density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    return cast(Floats, np.clip(ndtr(z) - density * skewness / 6.0 * (z**2 - 1.0), 0.0, 1.0))
+
+
 def _latent_component(x: Floats, mu: Floats, rho: Floats, side: str) -> Floats:
     from scipy.special import betainc
 
@@ -220,7 +242,11 @@ def _latent_component(x: Floats, mu: Floats, rho: Floats, side: str) -> Floats:
     ends = ~point & (rho >= 1 - CLOSED)
     precision = 1.0 / np.where(point | ends, 0.5, rho) - 1.0
     inside = np.where(point | ends, 0.5, mu)
-    smooth = betainc(inside * precision, (1.0 - inside) * precision, np.clip(x, 0.0, 1.0))
+    narrow = precision * inside * (1.0 - inside) > NARROW
+    wide, held = np.where(narrow, 1.0, precision), np.clip(x, 0.0, 1.0)
+    smooth = betainc(inside * wide, (1.0 - inside) * wide, held)
+    if narrow.any():
+        smooth = np.where(narrow, _narrow_beta(held, inside, precision), smooth)
     at = np.where(mu <= CLOSED, 0.0, np.where(mu >= 1 - CLOSED, 1.0, mu))
     reached = np.greater_equal if side == "right" else np.greater
     step = reached(x, at).astype(float)

@@ -89,6 +89,32 @@ def test_the_gap_just_before_a_step_counts() -> None:
     assert latent_ks(smooth, step) == pytest.approx(0.81, abs=1e-12)
 
 
+def test_the_law_of_a_narrow_beta_is_an_integral_of_its_density_and_joins_that_of_a_wider_one() -> None:
+    law = BetaBinomialMixture([1.0], [0.97], [1e-13])
+    x = 0.97 - 2 * float(law.spread)
+    with mpmath.workdps(30):
+        mean, precision = mpmath.mpf(0.97), 1 / mpmath.mpf(1e-13) - 1
+        sd = mpmath.sqrt(mean * (1 - mean) / (precision + 1))
+
+        def density(u: mpmath.mpf) -> mpmath.mpf:
+            right, wrong = mean * precision - 1, (1 - mean) * precision - 1
+            return mpmath.exp(
+                right * mpmath.log1p(sd * u / mean) + wrong * mpmath.log1p(-sd * u / (1 - mean))
+            )
+
+        whole = mpmath.quad(density, [-10, -3, 0, 3, 10])
+        exact = mpmath.quad(density, [-10, -3, (mpmath.mpf(x) - mean) / sd]) / whole
+    assert float(law.latent_cdf(x)) == pytest.approx(float(exact), abs=1e-12)
+    # The incomplete Beta function ended in NaN at the last of these correlations, and before that took milliseconds.
+    for rho in (2.0e-12, 2.3e-12, 1e-15, 2e-17):
+        one = BetaBinomialMixture([1.0], [0.7], [rho])
+        z = np.linspace(-9, 9, 181)
+        found = one.latent_cdf(0.7 + one.spread * z)
+        assert (np.diff(found) >= 0).all()
+        assert found == pytest.approx(stats.norm.cdf(z), abs=1e-6)
+    assert latent_ks(one, BetaBinomialMixture([1.0], [0.2], [0.1])) > 0.9
+
+
 shape = st.floats(0.3, 60)
 laws = st.builds(
     lambda w, a1, b1, a2, b2: of([w, a1, b1, a2, b2]), st.floats(0.02, 0.98), shape, shape, shape, shape
