@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import for_each
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -81,8 +82,9 @@ def options_with_choices() -> list[tuple[str, str, set[str]]]:
     return found
 
 
-@pytest.mark.parametrize(("command", "word", "known"), options_with_choices())
-def test_every_choice_is_offered(command: str, word: str, known: set[str]) -> None:
+@for_each("option", options_with_choices)
+def test_every_choice_is_offered(option: tuple[str, str, set[str]]) -> None:
+    command, word, known = option
     assert known
     assert offered(command, word) == sorted(known)
     first = min(known)

@@ -375,7 +375,7 @@ def laws() -> dict[str, dict[str, list[float]]]:
     return {"all": truth(law), "ethics": truth(law.of("ethics")), "math": truth(law.of("math"))}
 
 
-@examples(4_000, 20_000)
+@examples(2_500, 20_000)
 def test_the_effects_of_a_world_are_recovered_overall_and_by_category(n_examples: int) -> None:
     audits, expected = measured(n_examples, 5), laws()
     for part, measures in expected.items():
