@@ -20,6 +20,7 @@ from d3stats.cli import app
 from d3stats.cli.options import choices
 from d3stats.log.files import BUNDLED
 from d3stats.protocols import protocols
+from d3stats.run.items import FORMATS
 from d3stats.stopping.text import rule_names
 from d3stats.worlds.base import world_types
 
@@ -55,6 +56,7 @@ def test_the_names_in_the_source_are_the_names_of_the_objects(folder: str, known
         *((command, "--rule", rule_names()) for command in ("replay", "report", "plan", "simulate")),
         ("debate", "--stop", rule_names()),
         ("debate", "--protocol", protocols()),
+        ("debate", "--format", FORMATS),
         *((command, "--world", world_types()) for command in ("calibrate", "simulate")),
         ("rules", "name", rule_names()),
         ("worlds", "name", world_types()),
