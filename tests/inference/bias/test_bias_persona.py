@@ -412,10 +412,10 @@ def test_intervals_of_personas_cover_the_effects_of_the_world() -> None:
     assert abs(np.mean(list(shares.values())) - 0.95) < 0.01
 
 
-def test_the_majority_of_few_items_is_covered_by_limits_of_its_log_odds() -> None:
+@examples(150, 300, "runs")
+def test_the_majority_of_few_items_is_covered_by_limits_of_its_log_odds(runs: int) -> None:
     # Limits of the share itself hold .91 at 30 items of chance .7, and lie beyond 1 where nearly all are right.
     rng, held = np.random.default_rng(6), 0
-    runs = 150
     for _ in range(runs):
         found = subset_accuracy(rng.random((30, 5)) < 0.7, 3).accuracy
         assert found.low is not None

@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 import d3stats
+from d3stats._words import percent
+from d3stats.counts import Counts, RoundCounts
 from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.models.mixtures.fit import fit_beta_binomial
 from d3stats.models.mixtures.rounds import rounds_drift
@@ -93,6 +95,23 @@ def test_rounds_without_a_distance_have_no_figure_of_distances() -> None:
         fit.plot()
     whole = d3stats.fit_rounds(d3stats.datasets.load_slm7().counts("wrong"), rng=1)
     assert len(whole.plot().lines[0].get_xdata()) == 2
+
+
+@pytest.mark.parametrize(("last", "said"), [(12, "in which only 12 of 40 debates have votes"), (40, "")])
+def test_a_headline_tells_where_the_last_round_has_few_of_the_debates_of_the_first(
+    last: int, said: str
+) -> None:
+    """The rounds between, which have nearly all debates, say nothing of the last."""
+    rng = np.random.default_rng(4)
+    votes = [rng.binomial(5, rng.beta(6, 3, size)) for size in (40, 39, last)]
+    counts = RoundCounts.from_rounds(
+        {r: Counts.from_columns(v, np.full(len(v), 5)) for r, v in enumerate(votes, 1)}
+    )
+    fit = d3stats.fit_rounds(counts, n_components=1)
+    assert fit.headline.startswith(f"Votes are right {percent(fit[1].mean)} in round 1")
+    assert f"{percent(fit[3].mean)} in round 3" in fit.headline
+    assert said in fit.headline
+    assert ("do not compare the same debates" in fit.headline) == bool(said)
 
 
 def test_moves_are_corrected_for_the_number_of_pairs_of_rounds() -> None:
