@@ -181,7 +181,8 @@ Columns = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Encoding of text files, such as latin-1; UTF-8 by default.")
+    str | None,
+    typer.Option("--encoding", help="Encoding of CSV and TSV files, such as latin-1; UTF-8 by default."),
 ]
 
 SheetName = Annotated[

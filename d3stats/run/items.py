@@ -387,7 +387,7 @@ def read_items(
         Own names of a table's columns, by what they are, one of ``d3stats.run.items.ROLES``, such as
         ``{"question": "Prompt text", "label": "Better"}``.
     encoding : str, optional
-        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of a CSV or TSV file; UTF-8, and UTF-16 with its mark, need none. JSON is UTF-8.
 
     Returns
     -------
@@ -399,8 +399,8 @@ def read_items(
     ------
     ValueError
         When a column is missing, a text or an answer is empty, candidates are identical, a label is not among the
-        answers, or one id has different contents. The error names the row and the question. Also when `columns` is
-        given for a source that is no table.
+        answers, or one id has different contents. The error names the row and the question. Also when `columns`,
+        `format`, `ties` or `encoding` is given for a source to which it does not apply.
     FileNotFoundError
         When there is no such file.
 
