@@ -135,6 +135,18 @@ def said_p(p: float) -> str:
     return f"p = {p_text(p)}".replace("= <", "< ")
 
 
+def likely(p: float) -> str:
+    """Write a probability under a model with two digits; one that these show as 1 is above .99, not certain.
+
+    Examples
+    --------
+    >>> likely(0.944), likely(0.9994)
+    ('0.94', '>0.99')
+    """
+    shown = f"{p:z.2f}"
+    return ">0.99" if shown == "1.00" else shown
+
+
 def verb(count: int, singular: str, plural: str) -> str:
     """Return the verb that goes with a number.
 

@@ -315,7 +315,7 @@ class Trajectories:
         from d3stats.log.table_reader import records_of_table
 
         checked = check(records_of_table(turns, items, columns=columns), missing_words(missing_values))
-        return cls._from_checked(checked.strictly() if strict else checked.warned(), roles)
+        return cls._from_checked(checked.strictly() if strict else checked.leniently(), roles)
 
     @classmethod
     def from_log(

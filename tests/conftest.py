@@ -49,11 +49,21 @@ def _real_data_folder() -> Path:
 
 
 LONGEST = (
-    *("test_guides.py", "test_page.py", "test_docstrings.py", "test_metamorphic.py", "test_readme.py"),
-    *("test_no_argument_is_ignored.py", "test_one_door.py", "test_escalation.py", "test_bills.py"),
-    *("test_contradictions.py", "test_no_option_is_ignored.py", "test_browser.py", "test_studies.py"),
-    *("test_bad_input_of_commands.py", "test_terminal.py", "test_figure_option.py", "test_security.py"),
-    *("test_answers_first.py", "test_own_columns.py", "test_advised_commands.py"),
+    *("test_page.py", "test_docstrings.py", "test_guides.py", "test_one_door.py", "test_metamorphic.py"),
+    *("test_terminal.py", "test_security.py", "test_no_option_is_ignored.py", "test_contradictions.py"),
+    *(
+        "test_escalation.py",
+        "test_bills.py",
+        "test_browser.py",
+        "test_readme.py",
+        "test_bad_input_of_commands.py",
+    ),
+    *(
+        "test_no_argument_is_ignored.py",
+        "test_distribution.py",
+        "test_inspect_scorers.py",
+        "test_own_columns.py",
+    ),
 )
 """Files of the most processor time, half a minute and less; `make test` begins with them, so that its processes end
 together."""

@@ -65,18 +65,18 @@ def examples(fast: int, slow: int, name: str = "n_examples") -> pytest.MarkDecor
 
 
 def for_each(
-    name: str, cases: Iterable[Any], text: Callable[[Any], str] = str
+    name: str, cases: Iterable[Any] | Callable[[], Iterable[Any]], text: Callable[[Any], str] = str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return what makes one test of all cases of an argument, for cases of milliseconds.
 
-    All cases are tried; the test fails with what each failed for, by its text. They share the fixtures, but each has a
-    folder of its own in ``tmp_path``.
+    A function gives them when the test runs. All cases are tried; the test fails with what each failed for, by its
+    text. They share the fixtures, but each has a folder of its own in ``tmp_path``.
     """
-    given = list(cases)
 
     def mark(test: Callable[..., None]) -> Callable[..., None]:
         def every_case(**fixtures: Any) -> None:
             failed = []
+            given = list(cases() if callable(cases) else cases)
             for k, case in enumerate(given):
                 own = {"tmp_path": fixtures["tmp_path"] / str(k)} if "tmp_path" in fixtures else {}
                 for folder in own.values():

@@ -21,18 +21,12 @@ import d3stats, d3stats.inference, d3stats.log, d3stats.models.mixtures, d3stats
 import d3stats.protocols, d3stats.report, d3stats.stopping, d3stats.worlds
 from d3stats.cli import app
 
-# Compiled code, fonts, the program's options and modules that are imported late: once here, not in every fork.
+# Compiled code, the program's options and modules that are imported late: once here, not in every fork.
 typer.main.get_command = functools.cache(typer.main.get_command)
 with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
     for words in (["rules"], ["doctor", "slm7"], ["plan", "slm7", "--n-draws", "2"], ["debate", "--help"]):
         with contextlib.suppress(SystemExit):
             app(words, prog_name="d3stats")
-turns = [
-    {"debate": d, "question": d // 2, "round": r, "agent": a, "label": "A", "tokens": 9,
-     "vote": "AB"[(d * r + a) % 3 % 2]}
-    for d in range(12) for r in (1, 2) for a in range(3)
-]
-d3stats.report(pandas.DataFrame(turns), n_boot=2).to_html()
 gc.freeze()
 gc.disable()
 

@@ -188,6 +188,31 @@ def test_every_exception_is_on_the_page_with_its_reason() -> None:
         assert reason in page
 
 
+def test_rows_of_few_data_sets_below_the_bound_are_listed_or_miss() -> None:
+    page, rows = study()["page"], table()
+    below = rows["coverage"] < rows["level"] - 0.02
+    few = below & (rows["replicates"] <= 200) & (rows["printed"] * rows["replicates"] >= 20)
+    unshown, missed = page.unshown(rows).index, page.missed(rows).index
+    assert set(unshown) | (set(missed) & set(rows.index[few])) == set(rows.index[few])
+    assert len(unshown) > 0
+    assert not set(unshown) & set(missed)
+
+
+def test_the_misses_of_skewed_means_by_side_are_those_of_the_table() -> None:
+    text = (ROOT / "docs" / "methods" / "resampling.md").read_text(encoding="utf-8")
+    rows = table()[lambda t: (t["estimator"] == "cluster t") & (t["quantity"] == "linearised")].set_index(
+        "cell"
+    )
+    for shown, cell in {
+        "10 x 3, ICC .3": "10 x 3, law lognormal, icc 0.3",
+        "20 x 1": "20 x 1, law lognormal",
+        "40 x 5, ICC .3": "40 x 5, law lognormal, icc 0.3",
+        "200 x 1": "200 x 1, law lognormal",
+    }.items():
+        above, below = (f"{rows.loc[cell, side]:.4f}"[1:] for side in ("above", "below"))
+        assert f"| {shown} | {above} | {below} |" in text
+
+
 def test_the_page_is_what_the_table_gives() -> None:
     page = study()["page"]
     assert page.PAGE.read_text(encoding="utf-8") == page.text(table()), (

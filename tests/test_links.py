@@ -87,7 +87,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert lost_links(page, prose(page.read_text(encoding="utf-8"), page.name)) == []
 
 
-@for_each("name", sorted(_pages.pages()))
+@for_each("name", lambda: sorted(_pages.pages()))
 def test_the_links_of_a_made_page_lead_somewhere(name: str) -> None:
     assert lost_links(DOCS / "made" / f"{name}.md", prose(made()[f"{name}.md"], name)) == []
 

@@ -7,9 +7,12 @@ An argument that one kind of source takes and another passes over gives numbers 
 from __future__ import annotations
 
 import inspect
+import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,10 @@ from layers import dealt
 import d3stats
 from d3stats import inference, planning
 from d3stats.inference import bias
+from d3stats.log import count, count_log, doctor, read_log, write_jsonl
+from d3stats.log.transcript import read_transcript
+from d3stats.run.items import read_items
+from d3stats.sources import Reading, open_all
 from d3stats.trajectories import Trajectories
 
 
@@ -340,3 +347,217 @@ def test_every_argument_of_these_functions_is_tried(function: str) -> None:
     )
     keywords = {p.name for p in inspect.signature(real).parameters.values() if p.kind is p.KEYWORD_ONLY}
     assert keywords - set(others) - set(settings) - ELSEWHERE == set()
+
+
+# ---------------------------------------------------------------------------- settings of reading
+
+
+def _written(folder: Path, *, spoilt: bool) -> dict[str, Path]:
+    """Write debates in every format: votes are sentences, two columns could hold them, roles have different votes."""
+    rows = [
+        (f"d{d}", 1, agent, role, f"The answer is {'AB'[(d + k) % 2]}.", "AB"[d % 3 > 0], "AB"[d % 2])
+        for d in range(6)
+        for k, (agent, role) in enumerate((("x", "judge"), ("y", "judge"), ("z", "juror")))
+    ]
+    names = ["debate", "round", "agent", "role", "vote", "other", "label"]
+    table = pd.DataFrame(rows, columns=names)
+    table.to_csv(folder / "log.csv", index=False)
+    write_jsonl(folder / "log.csv", folder / "records.jsonl")
+    if spoilt:
+        table = table.astype({"round": object})
+        table.loc[4, "round"] = "one"
+        lines = (folder / "records.jsonl").read_text(encoding="utf-8")
+        (folder / "records.jsonl").write_text(
+            lines.replace('"round":1', '"round":"one"', 1), encoding="utf-8"
+        )
+    table.to_csv(folder / "log.csv", index=False)
+    table.to_csv(folder / "log.tsv", index=False, sep="\t")
+    rows_ = table.to_dict("records")
+    (folder / "log.json").write_text(json.dumps(rows_), encoding="utf-8")
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows_), encoding="utf-8")
+    table.astype({"round": str} if spoilt else {}).to_parquet(folder / "log.parquet")
+    with pd.ExcelWriter(folder / "log.xlsx") as book:
+        table.to_excel(book, sheet_name="one", index=False)
+        table.assign(vote=table["other"]).to_excel(book, sheet_name="two", index=False)
+    return {path.name: path for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Path], dict[str, Path]]:
+    sound, spoilt = (
+        _written(tmp_path_factory.mktemp(name), spoilt=name == "spoilt") for name in ("sound", "spoilt")
+    )
+    return sound, spoilt
+
+
+OTHER_READING: dict[str, Any] = {
+    "columns": {"vote": "other"}, "missing_values": ["A", "The answer is A."], "encoding": "utf-16", "sheet": "two",
+    "scorer": "mine", "roles": ["judge"], "lenient": True, "strict": False, "read": "answer",
+}  # fmt: skip
+"""Another value of every setting of reading, which changes what these debates say."""
+
+READERS: dict[str, Callable[..., Any]] = {
+    "open": lambda path, **how: d3stats.open(path, **how).trajectories(),
+    "read_log": read_log,
+    "from_log": Trajectories.from_log,
+    "count_log": count_log,
+    "count": count,
+    "doctor": lambda path, **how: replace(doctor(path, **how), options=()),
+    "read_transcript": lambda path, **how: read_transcript(path, "d2", **how),
+}
+SETTINGS_OF = {
+    name: ["missing_values", "encoding", "scorer"] if name == "doctor"
+    else list(Reading.__annotations__) if name == "open"
+    else ["columns", "encoding", "sheet", "scorer"] if name == "read_transcript"
+    else [p for p in inspect.signature(function).parameters if p in OTHER_READING]
+    for name, function in READERS.items()
+}  # fmt: skip
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    """Return all that a reader gives, or its refusal."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = call()
+    except (ValueError, TypeError) as error:
+        return f"refused: {error}"
+    if isinstance(found, Trajectories):
+        return repr((found.votes.tolist(), found.answers, found.seats, found.label.tolist(), found.notes))
+    if hasattr(found, "turns") and isinstance(found.turns, pd.DataFrame):
+        return found.turns.to_csv() + repr(found.notes)
+    if hasattr(found, "rounds") and hasattr(found.rounds, "to_frame"):
+        return found.rounds.to_frame().to_csv() + repr(found.notes)
+    return repr(found)
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+def test_every_setting_of_reading_has_an_effect_in_every_format_or_is_refused(
+    reader: str, written: tuple[dict[str, Path], dict[str, Path]]
+) -> None:
+    same, read = [], set()
+    for setting in SETTINGS_OF[reader]:
+        for form, path in written[setting in ("lenient", "strict")].items():
+            if reader == "read_transcript" and form == "rows.jsonl":
+                continue  # it has no records of debates to show
+            usual = outcome(lambda path=path: READERS[reader](path))
+            assert usual.startswith("refused") == (setting in ("lenient", "strict")), (form, usual)
+            value = OTHER_READING[setting]
+            other = outcome(lambda path=path, how={setting: value}: READERS[reader](path, **how))
+            if other == usual:
+                same.append((setting, form))
+            if not other.startswith("refused"):
+                read.add(setting)
+    assert same == []
+    # A workbook of two sheets is read by its sheet; no file here is UTF-16 or a log of Inspect.
+    assert set(SETTINGS_OF[reader]) - read <= {"encoding", "scorer"}
+
+
+def test_a_setting_that_applies_to_one_of_several_files_is_taken(
+    written: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path
+) -> None:
+    records, other = written[0]["records.jsonl"], tmp_path / "other.csv"
+    table = pd.DataFrame({"debate": ["é"] * 2, "agent": ["x", "y"], "round": 1, "vote": "A", "label": "A"})
+    table.to_csv(other, index=False, encoding="latin-1")
+    how: Reading = {"encoding": "latin-1"}
+    assert len(d3stats.open([records, other], **how).trajectories()) == 7
+    assert [len(one.trajectories()) for one in open_all([records, other], **how)] == [6, 1]
+    assert len(read_log(records, other, **how).items) == 7
+    assert count(records, other, **how).rounds == count_log(records, other, **how).rounds
+    for call in (
+        open_all,
+        lambda paths, **how: count(*paths, **how),
+        lambda paths, **how: read_log(*paths, **how),
+    ):
+        with pytest.raises(
+            ValueError, match="encoding must be left out for files that are no CSV or TSV; got"
+        ):
+            call([records, written[0]["log.parquet"]], **how)
+
+
+def test_settings_of_reading_of_what_was_read_are_refused() -> None:
+    """Each public function with settings of reading is tried with what was read, alone and in a list."""
+    ratings = pd.DataFrame(
+        {"item": range(8), "judge": [0, 1] * 4, "label": [0, 1, 1, 0, 1, None, None, None]}
+    )
+    table = debates()
+    view, log = Trajectories.from_frame(table), d3stats.open(table).log()
+    opened = d3stats.open(table)
+    read = [inference.as_ratings(ratings), bias.as_judgments(verdicts()), inference.as_pairwise(pairs()),
+            inference.as_run(items()), view, opened, [view, view], [opened], [log, view]]  # fmt: skip
+    refusing = set()
+    for place in (d3stats, inference, bias, planning):
+        for name in place.__all__:
+            function = getattr(place, name)
+            if not inspect.isfunction(function) or "reading" not in inspect.signature(function).parameters:
+                continue
+            needed = [
+                p for p in inspect.signature(function).parameters.values()
+                if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            ]  # fmt: skip
+            for source in read:
+                said = outcome(lambda f=function, s=source, n=needed: f(*[s] * len(n), roles=["judge"]))
+                assert said.startswith("refused"), (name, type(source).__name__, said[:80])
+                if "must be left out" in said:
+                    refusing.add((name, type(source).__name__))
+    for known in (("correct", "Ratings"), ("gwet_ac", "Ratings"), ("position_bias", "Judgments"), ("rank", "Pairwise"),
+                  ("compare", "Run"), ("open", "list"), ("replay", "Opened"), ("fit", "Trajectories")):  # fmt: skip
+        assert known in refusing, known
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same pairs of answers as whatever holds items."""
+    folder = tmp_path_factory.mktemp("items")
+    pair = {
+        "prompt": "Why?",
+        "response_a": "So.",
+        "response_b": "No.",
+        "winner": "model_b",
+        "other": "model_a",
+    }
+    table = pd.DataFrame([pair, {**pair, "prompt": "How?"}])
+    table.to_csv(folder / "items.csv", index=False)
+    table.to_parquet(folder / "items.parquet")
+    table.to_excel(folder / "items.xlsx", index=False)
+    table.to_json(folder / "items.json", orient="records")
+    table.to_json(folder / "items.jsonl", orient="records", lines=True)
+    files: dict[str, Any] = {path.name: path for path in sorted(folder.iterdir())}
+    return files | {"a frame": table, "items": read_items(table)}
+
+
+OTHER_ITEMS = {
+    "format": "pandalm",
+    "ties": True,
+    "limit": 1,
+    "columns": {"label": "other"},
+    "encoding": "utf-16",
+}
+
+
+def test_every_setting_of_items_has_an_effect_in_every_form_or_is_refused(questions: dict[str, Any]) -> None:
+    known = {p.name for p in inspect.signature(read_items).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    assert known - set(OTHER_ITEMS) == {"identical", "empty"}, (
+        "tests/run/test_items.py has items that they refuse"
+    )
+    for form, source in questions.items():
+        usual = outcome(lambda source=source: list(read_items(source)))
+        assert not usual.startswith("refused"), (form, usual)
+        for name, value in OTHER_ITEMS.items():
+            assert outcome(lambda s=source, how={name: value}: list(read_items(s, **how))) != usual, (
+                form,
+                name,
+            )
+
+
+def test_items_say_why_an_encoding_is_refused(questions: dict[str, Any]) -> None:
+    for form, said in (
+        ("items.jsonl", "no CSV or TSV; got 'latin-1' for .*; save the file as UTF-8, which JSON is read as"),
+        ("items.xlsx", "no CSV or TSV; got 'latin-1'"),
+        ("a frame", "a DataFrame, which is a table; got 'latin-1'"),
+        ("items", "DebateItems, which are read already; got 'latin-1'"),
+    ):
+        with pytest.raises(ValueError, match=f"encoding must be left out for .*{said}"):
+            read_items(questions[form], encoding="latin-1")
+    with pytest.raises(ValueError, match="encoding must be left out for the layout 'truthfulqa'"):
+        read_items(questions["items.csv"], format="truthfulqa", encoding="latin-1")

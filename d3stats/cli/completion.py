@@ -69,9 +69,9 @@ def formats(incomplete: str) -> list[str]:
 
 def layouts(incomplete: str) -> list[str]:
     """Return the layouts of a file of items that begin so."""
-    from d3stats.log.importers import available
+    from d3stats.run.items import FORMATS
 
-    return _beginning(["table", "log", *available()], incomplete)
+    return _beginning(FORMATS, incomplete)
 
 
 def claims(incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shlex
 import sys
@@ -17,8 +18,8 @@ import typer
 
 from d3stats._words import duration
 from d3stats.cli import completion
-from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Json, Prices, typed
+from d3stats.cli.derive import Given, derived, library_function
+from d3stats.cli.options import Json, Prices, refuse_unused, typed
 from d3stats.cli.output import (
     is_warning,
     print_json,
@@ -274,12 +275,15 @@ def debate(
                 f"--stop must not be given with --ledger, which chooses its early rules; got {rule!r} (give it as "
                 "--incumbent)"
             )
+        if "ledger" not in running:
+            refuse_unused(context, "must come with --ledger, whose verdicts follow it", "--incumbent")
         reference = from_text(running.get("incumbent") or "unanimity") if "ledger" in running else stop
         seed, budget_tokens, max_usd = running["seed"], running.get("budget_tokens"), running.get("max_usd")
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
         agents: Agent | dict[str, Agent]
         if synthetic is not None:
+            _refuse_unasked(context)
             agents, chosen = _of_world(given, synthetic, items, seed)
         else:
             settings = given.of(LIVE) | ({} if temperature is None else {"temperature": temperature})
@@ -485,6 +489,17 @@ def _of_file(given: Given, source: str | None) -> list[DebateItem]:
     return read_items(source, **given.of(ITEMS), **how)
 
 
+def _refuse_unasked(context: typer.Context) -> None:
+    """Refuse with --synthetic what only a file of items or a live model has a use for."""
+    run, live, items = (
+        set(inspect.signature(library_function(place)).parameters) for place in (RUN, LIVE, ITEMS)
+    )
+    unused = ((live | items) - run - {"limit"}) | {"role_model", "wait"}
+    why = "must not be given with --synthetic, which reads no items and asks no server"
+    options = [max(option.opts, key=len) for option in context.command.params if option.name in unused]
+    refuse_unused(context, why, *options)
+
+
 def _of_world(given: Given, path: Path, source: str | None, seed: int) -> tuple[Agent, list[DebateItem]]:
     """Return the synthetic agent of a world and the items that it makes."""
     from d3stats.run.items import DebateItem
@@ -492,11 +507,6 @@ def _of_world(given: Given, path: Path, source: str | None, seed: int) -> tuple[
     from d3stats.worlds.base import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
-    if columns := given.reading.get("columns"):
-        raise ValueError(
-            "--columns must not be given with --synthetic, which reads no table; got "
-            f"{','.join(f'{name}={own}' for name, own in columns.items())!r}"
-        )
     if source is not None:
         raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
     form = "write a line such as name = \"courtroom\" ('d3stats worlds' lists the names)"

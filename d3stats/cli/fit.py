@@ -75,6 +75,8 @@ def fit(
 ) -> None:
     """Fit a Beta-Binomial mixture to each round of a log."""
     one_format(as_json, as_latex)
+    if round_number is not None:
+        refuse_unused(context, "must come without --round, which always shows all of its round", "--all")
     if bayes:
         refuse_unused(
             context,

@@ -47,9 +47,10 @@ def scores(
         found = given(opened, human=people)
     if figure is not None:
         save_figure(found.plot, figure)
-    omitted = omitted_notes(left_out(opened.checked().problems))
+    passed_over = left_out(opened.checked().problems)
+    omitted = omitted_notes(passed_over)
     if as_json:
-        print_document(found.to_dict(), omitted, left_out=omitted)
+        print_document(found.to_dict(), omitted, left_out=passed_over)
         return
     tables = score_tables(found)
     if as_latex:

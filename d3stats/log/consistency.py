@@ -28,6 +28,7 @@ from d3stats.log.problems import (
     LeftOut,
     Problem,
     in_reading_order,
+    omissions,
     raise_first,
 )
 from d3stats.note import Note, warning
@@ -85,6 +86,10 @@ class Checked:
         """
         raise_first(self.problems)
         return self.warned()
+
+    def leniently(self) -> Checked:
+        """Count in the notes the records that are left out, by kind, before what :meth:`warned` says."""
+        return self.warned(*omissions(self.problems))
 
     def warned(self, *more_notes: str) -> Checked:
         """Say in the notes which rounds were cut short, and where agents are absent, which only makes trials vary."""

@@ -27,8 +27,8 @@ from d3stats.log.column_names import Columns
 from d3stats.log.columns import Coded, Part, Records, joined, occurring, opens, unified
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, files_note, find_files
-from d3stats.log.problems import Problem
-from d3stats.log.reader import line_blocks, read_checked, read_file
+from d3stats.log.problems import Problem, omissions, without_omissions
+from d3stats.log.reader import line_blocks, read_checked, read_file, refuse_unread, takes
 from d3stats.log.table_reader import parquet_blocks
 from d3stats.note import Note
 from d3stats.plausibility import word_signs
@@ -209,14 +209,15 @@ def _count_together(
     missing: Missing,
     strict: bool,
     missing_values: Iterable[str] | None,
-    columns: Columns,
-    encoding: str | None,
+    columns: Columns = None,
+    encoding: str | None = None,
     *,
     workers: int = 1,
     sheet: str | None = None,
     scorer: str | None = None,
 ) -> LogCounts:
     files = find_files(paths, sheet, scorer)
+    refuse_unread(files, columns, encoding, sheet)
     words = missing_words(missing_values)
     # Compressed files say little of their size.
     if sum(file.path.stat().st_size * (1 if _is_plain(file) else 50) for file in files) > SIZE:
@@ -281,13 +282,16 @@ def count(
     choice("missing", missing, ("exclude", "wrong"))
     words = None if missing_values is None else tuple(missing_values)
     files = find_files(paths, sheet, scorer)
-    if sheet is not None and not any(file.format == "xlsx" for file in files):
-        raise ValueError(f"sheet must be left out for files that are no workbooks; got {sheet!r}")
+    refuse_unread(files, columns, encoding, sheet)
+    given = {"columns": columns, "encoding": encoding, "sheet": sheet}
     tasks = [
         (
             file.name,
-            (missing, not lenient, words, columns, encoding),
-            {"sheet": sheet, "scorer": scorer if file.inspect else None},
+            (missing, not lenient, words),
+            {
+                **{name: value for name, value in given.items() if value and takes(file, name)},
+                "scorer": scorer if file.inspect else None,
+            },
         )
         for file in files
     ]
@@ -296,7 +300,8 @@ def count(
     for part in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True, **told):
         total = part if total is None else total + part
     assert total is not None, "find_files returns at least one file"
-    return replace(total, notes=tuple(dict.fromkeys([*files_note(files), *total.notes])))
+    notes = [*files_note(files), *omissions(total.problems), *without_omissions(total.notes)]
+    return replace(total, notes=tuple(dict.fromkeys(notes)))
 
 
 def _count_file(path: str, how: tuple[Any, ...], more: dict[str, Any]) -> LogCounts:

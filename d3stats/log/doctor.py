@@ -27,7 +27,7 @@ from d3stats.log.consistency import Checked
 from d3stats.log.copies import records_of, write_csv, write_parquet
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.frames import DebateLog, seated
-from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of, shortened
+from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of, shortened, without_omissions
 from d3stats.log.reader import iter_records, read_both, read_log
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, replacing
@@ -520,6 +520,9 @@ def examined(
     options: tuple[str, ...] = (),
 ) -> DoctorReport:
     """Report on files that were read into tables and into columns, each in an order of its own; `options` say how."""
+    # The report lists every problem, so it needs no note that counts what was left out.
+    log = replace(log, notes=without_omissions(log.notes))
+    checked = replace(checked, notes=without_omissions(checked.notes))
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
@@ -888,7 +891,7 @@ def fix_log(
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None
     changes: Counter[str] = Counter()
-    written, notes = log, log.notes
+    written, notes = log, without_omissions(log.notes)
     with replacing(target) as partial:
         for _ in range(PASSES):
             written, mended = _mended(written)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from d3stats._words import Advised, line_of, visible
-from d3stats.note import Note, warning
+from d3stats.note import Note, kind_of, warning
 
 __all__ = ["KINDS", "Advised", "Cause", "Kind", "LogError", "Problem", "causes_of"]
 
@@ -342,7 +342,15 @@ def omissions(problems: Iterable[Problem]) -> list[Note]:
     said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
     got = getattr(lost[0].message, "got", "") or lost[0].message  # the kind names the requirement
     text = f"left out: {said}, the first at {lost[0].place}: {shortened(got, _SHOWN)}"
-    return [warning(text, "left out", n=len(lost), examples=kinds)]
+    return [warning(text, _LEFT_OUT, n=len(lost), examples=kinds)]
+
+
+_LEFT_OUT = "left out"
+
+
+def without_omissions(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return notes without the warning of :func:`omissions`, for those who list every problem."""
+    return tuple(note for note in notes if kind_of(note) != _LEFT_OUT)
 
 
 # -------------------------------------------------------------------- what brought problems about

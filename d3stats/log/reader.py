@@ -161,6 +161,46 @@ def iter_records(
             problems.append(record)
 
 
+def takes(file: LogFile, setting: str) -> bool:
+    """Whether a file can be read with own names of columns, in another encoding, or by the name of a sheet."""
+    if setting == "encoding":
+        return file.format in ("csv", "tsv")
+    if setting == "sheet":
+        return file.format == "xlsx"
+    return setting != "columns" or file.format != "jsonl" or unusable(file) is not None or is_flat(file)
+
+
+def refuse_unread(
+    files: Sequence[LogFile], columns: Columns = None, encoding: str | None = None, sheet: str | None = None
+) -> None:
+    """Refuse own names of columns where no file is a table, an encoding of no CSV or TSV, a sheet of no workbook.
+
+    Raises
+    ------
+    ValueError
+        When a setting that is given applies to none of the files.
+    """
+    for name, value in (("columns", columns), ("encoding", encoding), ("sheet", sheet)):
+        if value and not any(takes(file, name) for file in files):
+            raise unread(files, name, value)
+
+
+def unread(files: Sequence[LogFile], name: str, value: Any) -> ValueError:
+    """Return the refusal of a setting that applies to none of the files."""
+    named = ", ".join(file.name for file in files[:3]) + (f" and {len(files) - 3} more" if files[3:] else "")
+    lines = any(file.format in ("jsonl", "json") for file in files)
+    if name == "columns":
+        kind, step = "JSON lines of records, whose fields have the names of a log", "leave it out"
+    elif name == "sheet":
+        kind, step = "no workbooks", "leave it out"
+    elif lines:
+        kind, step = "no CSV or TSV", "save the file as UTF-8, which JSON is read as"
+    else:
+        kind, step = "no CSV or TSV", "leave it out, because the file itself says how its text is written"
+    needed = f"{name} must be left out for files that are {kind}"
+    return ValueError(Advised(needed, step, got=f"{value!r} for {named}"))
+
+
 def read_log(
     *paths: str | Path,
     strict: bool = True,
@@ -281,9 +321,10 @@ def read_checked(
     """Read a log into columns, see :func:`read_log`; with ``read="answer"`` votes are the answers that they state."""
     words = missing_words(missing_values)
     files = find_files(paths, sheet, scorer)
+    refuse_unread(files, columns, encoding, sheet)
     records = together(files, [read_file(file, columns, encoding, texts) for file in files])
     checked = check(with_stated_answers(records) if read == "answer" else records, words)
-    return checked.strictly() if strict else checked.warned()
+    return checked.strictly() if strict else checked.leniently()
 
 
 def read_file(

@@ -1143,9 +1143,12 @@ class _Rows:
     shift = 0
 
     def _in_range(self, played: NDArray[np.float64], name: str) -> None:
-        for out, limit in ((played < 1, ">= 1"), (played > _MOST_ROUND, f"<= {_MOST_ROUND}")):
+        """Leave out rows whose round, counted from 1, is out of range; the message counts as the table does."""
+        lowest, highest = 1 - self.shift, _MOST_ROUND - self.shift
+        for out, limit in ((played < 1, f">= {lowest}"), (played > _MOST_ROUND, f"<= {highest}")):
             for number in np.unique(played[out]):
-                self.refuse(played == number, (name, f"must be a whole number {limit}", int(number)))
+                got = int(number) - self.shift
+                self.refuse(played == number, (name, f"must be a whole number {limit}", got))
 
     def _verdicts(self) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         none: dict[str, Any] = {}
@@ -1163,7 +1166,7 @@ class _Rows:
                 texts.codes,
             )
         if "stop_round" in self.cells:
-            self._in_range(stop, "round")
+            self._in_range(stop, "stop_round")
         columns: dict[str, Any] = {"debate": self.cells["debate"], "round": stop}
         for name in ("decision", "stop_reason"):
             if name in self.cells:

@@ -336,11 +336,12 @@ def _records(
 ) -> tuple[Iterator[AnyRecord], dict[tuple[str, int, str], int]]:
     """Return the records of a log, and the token totals by debate, round and agent, which no record says."""
     (file,) = find_files([path], sheet, scorer)
-    if sheet is not None and file.format != "xlsx":
-        raise ValueError(f"sheet must be left out for {path}, which is no workbook; got {sheet!r}")
     if file.format == "jsonl":
-        from d3stats.log.reader import iter_records
+        from d3stats.log.reader import iter_records, unread
 
+        for name, value in (("columns", columns), ("encoding", encoding), ("sheet", sheet)):
+            if value:
+                raise unread([file], name, value)
         return iter_records(path, strict=False, problems=passed, scorer=scorer), {}
     from d3stats.log.copies import records_of
     from d3stats.log.reader import read_log

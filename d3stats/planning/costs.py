@@ -1,6 +1,6 @@
 """Costs of stopping rules: one table of measures, each a ratio of two sums over debates.
 
-Replays and plans put Student's limits around them, scans and simulations standard errors.
+Replays and plans put intervals around them, scans and simulations standard errors.
 """
 
 from __future__ import annotations
@@ -479,7 +479,7 @@ class RatioColumns:
         self._ratios.append(pair[::-1] if may_vanish else pair)
 
     def limits(self, cluster: NDArray[np.int64], level: float) -> Limits:
-        """Return every measure with its limits over questions: a share's, those of a change, else Student's."""
+        """Return every measure with its limits over questions: a share's, those of a change, else the cluster t."""
         totals = cluster_totals(np.column_stack(self._columns), cluster)
         whole = totals.sum(axis=0)
         estimate, low, high, sizes = np.full((4, len(self._ratios)), np.nan)
@@ -560,7 +560,7 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: Ints) -> Floats:
 def ratio(
     above: ArrayLike, below: ArrayLike, cluster: Ints, level: float, *, symmetric: bool = False
 ) -> Measured:
-    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`item_ratio`."""
+    """Return the ratio of two sums over debates with its interval over questions, see :func:`item_ratio`."""
     of, per = np.asarray(above, np.float64), np.asarray(below, np.float64)
     totals = _totals(of, per, cluster)
     totals = totals[totals[:, 1] > 0]

@@ -5,7 +5,7 @@ the rounds) that loses at most `max_loss` against unanimity with probability `co
 too small to count in a few dozen debates, so it comes from a fitted chain
 (:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters, with an allowance for what the chain
 misses (``d3stats.planning.misfit``). The cost and accuracy of a rule are counted on the pilot itself, with
-Student intervals over questions.
+skewness-adjusted cluster t intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
-from d3stats._words import Advised, counted, counted_points, percent, points, verb
+from d3stats._words import Advised, counted, counted_points, likely, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.optimum import cheapest, solve
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chains
@@ -98,7 +98,7 @@ __all__ = [
 
 
 INTERVALS = (
-    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws "
+    "skewness-adjusted cluster t; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws "
     "and misfit"
 )
 
@@ -130,7 +130,7 @@ def plan_reason(
         )
     return (
         f"the cheapest of {count} ladders whose {_KEPT[target]} is at most {max_loss:g} below unanimity's{within} "
-        f"with probability {confidence:g} or more; here {probability:z.2f}"
+        f"with probability {confidence:g} or more; here {likely(probability)}"
     )
 
 
@@ -211,7 +211,7 @@ def untold(
         notes.append(
             f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
             f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
-            "guarantee depends on the chain"
+            "probability depends on the chain"
         )
     prior = chain.PRIOR_SD[: len(fit.params)]
     blind = [name for name, se, sd in zip(fit.params.index, fit.bse, prior, strict=True) if se > 0.8 * sd]
@@ -625,7 +625,7 @@ def limit_rows(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan(Result):
-    """A recommended stopping rule, its guarantee, and the rules that it was compared with.
+    """A recommended stopping rule, what it may lose under the chain, and the rules that it was compared with.
 
     Attributes
     ----------
@@ -735,7 +735,7 @@ class Plan(Result):
     def _loses(self) -> str:
         return (
             f"loses at most {counted_points(self.max_loss)} of {_KEPT[self.target]} with probability "
-            f"{self.probability:z.2f}"
+            f"{'1.00' if isinstance(self.rule, Unanimity) else likely(self.probability)}"
         )
 
     def _total(self, row: Mapping[Any, Any]) -> str:
@@ -745,10 +745,12 @@ class Plan(Result):
         return f"{sign}{value:z,.{digits}f}{limits}{'' if sign else ' ' + str(row['total_unit'])}"
 
     def _title(self) -> str:
-        counted_too = " (*: counted)" if (self._table["loss_from"] != "chain").any() else ""
+        tested = ""
+        if (self._table["loss_from"] != "chain").any():
+            tested = f"; *: 1 - p of a one-sided t test, null: a loss above {counted_points(self.max_loss)}"
         return (
             f"{100 * self.level:.6g} % intervals over questions. Saved and change are against unanimity; change: "
-            f"{_KEPT[self.target]} on the same debates, points. P: fitted model{counted_too}."
+            f"{_KEPT[self.target]} on the same debates, points. P: fitted model{tested}."
         )
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
@@ -781,7 +783,11 @@ class Plan(Result):
 
         def within(row: Mapping[Any, Any]) -> str:
             p = row["p_within"]
-            return "-" if p != p else f"{p:z.2f}{'' if row['loss_from'] == 'chain' else ' *'}"
+            if p != p:
+                return "-"
+            if row["loss_from"] == "chain" and row["rule"] == str(Unanimity()):
+                return "1.00"
+            return likely(p) if row["loss_from"] == "chain" else f"{p:z.2f} *"
 
         main = {
             "rule": rule_cell,
@@ -803,7 +809,7 @@ class Plan(Result):
             unit: amount("cost", digits, limits=False),
             "kept" if self.target == "agreement" else "accuracy": share_cell("kept", None),
             "gain": change_cell("gain"),
-            "P(gain>0)": lambda row: "-" if row["p_gain"] != row["p_gain"] else f"{row['p_gain']:z.2f}",
+            "P(gain>0)": lambda row: "-" if row["p_gain"] != row["p_gain"] else likely(row["p_gain"]),
         }
         checks = {
             "statistic": lambda row: str(row["statistic"]),
@@ -837,8 +843,9 @@ class Plan(Result):
             (what is counted on the pilot is then missing); for each of ``rounds, tokens, dollars, kept, accuracy,
             saved`` the estimate and its limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept
             by the target, ``saved`` one minus the ratio of its cost to unanimity's); ``loss`` against unanimity
-            with limits, ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain"
-            or "pilot"); ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
+            with limits, ``loss_from`` ("chain" or "pilot"); ``p_within``, the probability under the chain that it is at
+            most ``max_loss``; from the pilot 1 minus the p-value of a one-sided t test whose null is a loss above it;
+            ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
             of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
             what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
             ``level``. The row with the role "limit" is the exact optimum of the fitted chain. The table "frontier"
@@ -932,7 +939,7 @@ def plan(
         miss. That is a normal error of .3 times the share of verdicts that differ from unanimity's, and of .01 of all
         verdicts. With more than two answers only gains that the pilot shows count.
     level : float
-        Level of the equal-tailed Student intervals in the table.
+        Level of the intervals in the table.
     debates : int
         Number of debates that you plan to run.
     target : {"auto", "accuracy", "agreement"}

@@ -505,7 +505,7 @@ def replay(
         count it as not correct and as differing from any verdict.
     level : float
         Level of the intervals over questions, in (0, 1): cluster Wilson of shares, the paired t of changes, else
-        Student's t over clusters, of savings on the log scale.
+        skewness-adjusted cluster t, of savings on the log scale.
     strata : str, mapping or Series, optional
         The column that says a debate's kind (category, task, difficulty), or the kind of each debate by its name. The
         accuracy of every rule and the rounds that it saves against unanimity are then also estimated by stratum, with

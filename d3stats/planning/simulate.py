@@ -31,7 +31,7 @@ from d3stats._check import choice, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
 from d3stats._progress import tell, working
-from d3stats._words import counted_points, percent, points
+from d3stats._words import counted_points, likely, percent, points
 from d3stats.planning.cells import Write, cells, plain, rule_cell, with_error
 from d3stats.planning.ledger_policy import LedgerPolicy
 from d3stats.planning.prices import Price
@@ -415,7 +415,7 @@ class Simulation(Result):
                     "-" if self._assumed else f"{-100 * row['loss']:+z.2f} ({100 * row['loss_se']:z.2f})"
                 ),
                 f"P(loss<={100 * self.max_loss:g})": lambda row: (
-                    "-" if self._assumed else f"{row['p_within']:z.2f}"
+                    "-" if self._assumed else likely(row["p_within"])
                 ),
             }
             limit = f"{counted_points(self.max_loss)} with probability {self.confidence:g} or more"
@@ -678,7 +678,7 @@ class Simulation(Result):
                 f"none of the {len(rows)} rules is cheaper than {than} and has an {accuracy} {promise}"
                 if picked[-1] == baseline
                 else f"the cheapest of {len(rows)} rules whose {accuracy} is {promise}; here "
-                f"{table['p_within'][picked[-1]]:z.2f}"
+                f"{likely(table['p_within'][picked[-1]])}"
             )
         return table.loc[picked].reset_index(drop=True).assign(reason=reasons)
 

@@ -22,7 +22,7 @@ METHODS = {
     "chooses, and the plurality of that round is its verdict. Savings are measured "
     "against unanimity, because that rule needs no setup, and savings against full depth "
     "can vanish when compared with it. A flip is a verdict that differs from the verdict "
-    "at full depth. Means have Student's t intervals over clusters; shares have a Wilson "
+    "at full depth. Means have skewness-adjusted t intervals over clusters; shares have a Wilson "
     "interval for clusters.",
     "Agreement": "Cohen's kappa for pairs; for the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1 and the plain "
     "share of agreement. Intervals are t intervals over clusters.",

@@ -20,7 +20,7 @@ from d3stats.estimate import Estimate
 from d3stats.report import paper_rows as make
 from d3stats.report.paper_rows import ACCURACY, EVALUATOR, KAPPA, LOG, Cell, Column, Draw, Made, Task, written
 from d3stats.result import Result
-from d3stats.sources import Opened, Reading, open
+from d3stats.sources import Opened, Reading, open, readings
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -550,7 +550,7 @@ def _opened(
     if not fewest <= len(sources) <= most:
         size = counted(fewest, "log") + ("" if most == fewest else " or more")
         raise ValueError(f"{item.name} must have {size}; got {len(sources)}: {item.command}")
-    logs = [open(source, **reading) for source in sources]
+    logs = [open(source, **own) for source, own in zip(sources, readings(sources, reading), strict=True)]
     if names is not None and len(names) != len(logs):
         raise ValueError(f"names must be one per log ({len(logs)}); got {len(names)}")
     stems = [log.stem or f"log {k}" for k, log in enumerate(logs, 1)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from d3stats.inputs.questions import Questions
-from d3stats.sources import LogSource, Opened, applies, open
+from d3stats.sources import LogSource, Opened, Reading, applies, open, readings
 from d3stats.sources.recorded import questions_of
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -110,7 +110,8 @@ def read_sources(
     called = _names(logs) if names is None else list(map(str, names))
     if len(set(called)) < len(called):
         raise ValueError(f"names must differ; got {', '.join(map(repr, called))}")
-    return tuple(_read(log, name, roles, dict(reading or {})) for log, name in zip(logs, called, strict=True))
+    own = readings(logs, cast(Reading, dict(reading or {})))
+    return tuple(_read(log, name, roles, how) for log, name, how in zip(logs, called, own, strict=True))
 
 
 def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: Mapping[str, Any]) -> Source:

@@ -114,6 +114,8 @@ class ClusterT:
         "" or why there is no interval, one per value.
     error : str
         How the error was made: "linearised" or "jackknife".
+    adjusted : bool
+        Whether limits reach further on the side of a long tail, as those of means and ratios do.
 
     Examples
     --------
@@ -122,7 +124,7 @@ class ClusterT:
     >>> found.n_clusters, found.df.round(2).tolist(), [round(limit, 3) for limit in found.interval()]
     (4, [2.67], [-2.009, 1.64])
     >>> print(found.to_estimate("share", 11, bounds=(0.0, 1.0), tested=False))
-    share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
+    share: 0.545 [0.000, 1.000] (95 % skewness-adjusted cluster t, n = 11 in 4 clusters)
     """
 
     estimate: Floats
@@ -136,6 +138,7 @@ class ClusterT:
     reasons: tuple[str, ...]
 
     error: str = "linearised"
+    adjusted: bool = False
 
     def interval(self, value: int = 0) -> tuple[float, float] | tuple[None, None]:
         """Return the limits of one value, or (None, None) where there are none."""
@@ -163,7 +166,7 @@ class ClusterT:
             value=float(self.estimate[value]),
             low=None if low is None else max(low, bounds[0]),
             high=None if high is None else min(high, bounds[1]),
-            kind="cluster t" if self.error == "linearised" else "jackknife t",
+            kind=f"{'skewness-adjusted ' * self.adjusted}{'cluster' if self.error == 'linearised' else 'jackknife'} t",
             n=n,
             se=None if why and why != ALIKE else float(self.se[value]),
             level=self.level,
@@ -268,7 +271,8 @@ def cluster_t(
     df = np.array([degrees_of_freedom(w, times) for w in size.T])
     known = np.array([not reason for reason in reasons])
     longer = np.zeros(estimate.shape)
-    if isinstance(statistic, Ratios) and not symmetric:
+    adjusted = isinstance(statistic, Ratios) and not symmetric
+    if adjusted:
         parts = zip(influence.T[known], size.T[known], strict=True)
         longer[known] = [
             long_tail(one, weight, times)
@@ -282,7 +286,7 @@ def cluster_t(
     distance = np.full(estimate.shape, np.nan)
     np.divide(np.abs(estimate - nulls), np.where(nulls > estimate, above, below), out=distance, where=known)
     p_value = 2 * stdtr(df, -distance)
-    return ClusterT(estimate, se, df, int(times.sum()), low, high, p_value, level, reasons, error)
+    return ClusterT(estimate, se, df, int(times.sum()), low, high, p_value, level, reasons, error, adjusted)
 
 
 def carried_weights(totals: Floats, statistic: Statistic, n_values: int) -> Floats:
@@ -376,7 +380,7 @@ def cluster_estimate(
     >>> from d3stats.resampling import ratios
     >>> totals = np.array([[1.0, 2.0], [2.0, 2.0], [0.0, 4.0], [3.0, 3.0]])
     >>> print(cluster_estimate("share", totals, ratios((0, 1)), 11, bounds=(0.0, 1.0)))
-    share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
+    share: 0.545 [0.000, 1.000] (95 % skewness-adjusted cluster t, n = 11 in 4 clusters)
     """
     if len(totals) > 1:
         how: dict[str, Any] = {"weights": weights, "symmetric": symmetric, "common": common, "least": least}
@@ -421,7 +425,7 @@ def item_ratio(
     Examples
     --------
     >>> print(item_ratio("rounds", [1, 2, 2, 3, 1, 3, 2, 2], np.ones(8), [0, 0, 1, 1, 2, 2, 3, 3], tested=False))
-    rounds: 2.000 [1.350, 2.650] (95 % cluster t, n = 8 in 4 clusters)
+    rounds: 2.000 [1.350, 2.650] (95 % skewness-adjusted cluster t, n = 8 in 4 clusters)
     """
     parts = np.column_stack([np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)])
     codes = np.asarray(cluster, dtype=np.int64)

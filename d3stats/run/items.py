@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer
-from d3stats._words import cut, has_half, storable, visible
+from d3stats._words import Advised, cut, has_half, storable, visible
 from d3stats.agent import Case
 from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
 from d3stats.log.files import find_files, no_file
@@ -26,7 +26,7 @@ from d3stats.log.importers._source import flat_text, json_of
 from d3stats.log.json_rows import flat_sheet, json_sheet
 from d3stats.log.opening import open_bytes, unusable
 from d3stats.log.problems import shortened
-from d3stats.log.reader import iter_records
+from d3stats.log.reader import iter_records, refuse_unread
 from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
 from d3stats.sources import open
@@ -1036,18 +1036,23 @@ def _found(
 ) -> Read:
     """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
     if hasattr(source, "columns"):
+        _refuse_unused(
+            "a DataFrame, which is a table", format=None if format == "table" else format, encoding=encoding
+        )
         sheet = open(source).sheet()
         sheet = replace(sheet, line=sheet.line - 1)
         return _of_sheet(sheet, "the table", "row", ties, limit, columns)
     if not isinstance(source, (str, Path)):
         items = [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
         _refuse_columns(columns, "items")
+        _refuse_unused("DebateItems, which are read already", format=format, ties=ties, encoding=encoding)
         return items, [], []
     path = Path(source)
     if not path.exists():
         raise no_file(path, "source")
     if path.is_dir():
         _refuse_columns(columns, "a folder")
+        _refuse_unused("a folder, whose files are in UTF-8", encoding=encoding)
         return _of_importer(format or _folder(path), path, ties), [], []
     if format is None or format == "table":
         table, unit, known = _sheet(path, encoding)
@@ -1055,6 +1060,7 @@ def _found(
         if format == "table" and table is not None:
             return _of_sheet(table, path.name, unit, ties, limit, columns)
     _refuse_columns(columns, f"the layout {format!r}; --format table reads the file as a table")
+    _refuse_unused(f"the layout {format!r}, whose file is in UTF-8", encoding=encoding)
     if format == "log":
         return _of_records(iter_records(path), str(path), ties), [], []
     return _of_importer(format, path, ties), [], []
@@ -1064,6 +1070,13 @@ def _refuse_columns(columns: Columns, what: str) -> None:
     """Refuse own names of columns for what has no columns, or columns of its own."""
     if columns:
         raise ValueError(f"columns must be of a table; got columns={dict(columns)!r} for {what}")
+
+
+def _refuse_unused(what: str, **given: Any) -> None:
+    """Refuse settings that do not apply to what is read."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(Advised(f"{name} must be left out for {what}", "remove it", got=repr(value)))
 
 
 def _known(item: Any) -> DebateItem:
@@ -1088,6 +1101,7 @@ def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
         (file,) = find_files([path])
     except ValueError as error:
         raise ValueError(f"source must end in .json or as a log does: {error}") from None
+    refuse_unread([file], encoding=encoding)
     if file.format == "json":
         _ = sound(unusable(file) or json_sheet(file)) if path.name.endswith(".gz") else None
         with open_bytes(file) as handle:

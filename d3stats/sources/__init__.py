@@ -13,3 +13,4 @@ from d3stats.sources.opened import is_cube as is_cube
 from d3stats.sources.opened import log_or_array as log_or_array
 from d3stats.sources.opened import open as open
 from d3stats.sources.opened import open_all as open_all
+from d3stats.sources.opened import readings as readings

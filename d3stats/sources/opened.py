@@ -37,8 +37,8 @@ from d3stats.log.files import LogFile, as_path, files_note, find_files
 from d3stats.log.frames import DebateLog, log_of
 from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
 from d3stats.log.opening import unusable
-from d3stats.log.problems import Problem, omissions
-from d3stats.log.reader import read_lines, together
+from d3stats.log.problems import Problem
+from d3stats.log.reader import read_lines, refuse_unread, takes, together, unread
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet, whole_frame
 from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
@@ -69,6 +69,7 @@ __all__ = [
     "log_or_array",
     "open",
     "open_all",
+    "readings",
 ]
 
 _OF_LOGS = frozenset(("verdict", "plurality", "votes", "tokens"))
@@ -91,7 +92,7 @@ class Reading(TypedDict, total=False):
     missing_values : iterable of str
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps every word.
     encoding : str
-        Encoding of text files; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of CSV and TSV files; UTF-8, and UTF-16 with its mark, need none. JSON is UTF-8.
     sheet : str
         The sheet of a workbook; by default the first, and a note names the others.
     scorer : str
@@ -358,6 +359,8 @@ class Opened:
             raise TypeError(f"a log of records is needed; got {self.name}, which hold votes alone")
         if texts not in self._checked:
             columns = self.columns
+            if self.files:
+                refuse_unread(self.files, columns)
             if self._category is not None:
                 columns = {**choice_of(columns), "category": self._category}
             try:
@@ -372,7 +375,7 @@ class Opened:
                 whole = with_stated_answers(whole)
             read = check(whole, self.missing_words)
             lenient = self.reading.get("lenient")
-            self._checked[texts] = read.warned(*omissions(read.problems)) if lenient else read.strictly()
+            self._checked[texts] = read.leniently() if lenient else read.strictly()
         return self._checked[texts]
 
     def _records(self, k: int, columns: Columns, texts: bool) -> Records:
@@ -518,10 +521,11 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.replay(log, "fixed:1").baseline
     (160, 'unanimity')
     """
-    what, apply = _taken(source)
-    for name, value in _given(reading).items():
+    given = _given(reading)
+    apply = _applying(source, given)
+    for name in given:
         if name not in apply:
-            raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")
+            raise _refusal(source, name, given[name])
     if isinstance(source, Opened):
         return source
     if isinstance(source, Mapping) and "votes" not in source:
@@ -549,7 +553,7 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     if several and all(isinstance(one, _LOGS) for one in source):
         roles = reading.get("roles")
         of_roles: Reading = {} if roles is None else {"roles": tuple(roles)}
-        each = [open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source]
+        each = [open(one, **of_roles) for one in source]
         return Opened("several logs", "arrays", each)
     kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
     return Opened(type(source).__name__, kind, source, reading=reading)
@@ -579,16 +583,7 @@ def open_all(sources: Sequence[LogSource], **reading: Unpack[Reading]) -> list[O
     >>> [one.kind for one in open_all(["slm7", [1, 0, 1]], missing_values=["ERROR"])]
     ['table', 'values']
     """
-    taken = [_taken(source) for source in sources]
-    for name, value in _given(reading).items():
-        if taken and not any(name in apply for _, apply in taken):
-            raise ValueError(
-                f"{name} must be left out for {taken[0][0]}, to which it does not apply; got {value!r}"
-            )
-    opened = [
-        open(source, **cast(Reading, {name: value for name, value in reading.items() if name in apply}))
-        for source, (_, apply) in zip(sources, taken, strict=True)
-    ]
+    opened = [open(source, **own) for source, own in zip(sources, readings(sources, reading), strict=True)]
     lacking = [one.lacking() for one in opened]
     everywhere = set.intersection(*lacking) if lacking else set()
     return [
@@ -599,8 +594,67 @@ def open_all(sources: Sequence[LogSource], **reading: Unpack[Reading]) -> list[O
     ]
 
 
+def readings(sources: Sequence[LogSource], reading: Reading) -> list[Reading]:
+    """Return for each source what of a reading applies to it.
+
+    Raises
+    ------
+    ValueError
+        When an argument applies to none of the sources.
+    """
+    given = _given(reading)
+    apply = [_applying(source, given) for source in sources]
+    for name, value in given.items():
+        if apply and not any(name in names for names in apply):
+            raise _refusal(sources[0], name, value)
+    return [
+        cast(Reading, {name: value for name, value in reading.items() if name in names}) for names in apply
+    ]
+
+
 _LOGS = (Trajectories, DebateLog, Opened)
 """What a list of logs holds."""
+
+_BY_FORMAT = ("columns", "encoding")
+"""What of a reading applies to files of some formats only."""
+
+
+def _applying(source: Any, given: Collection[str]) -> tuple[str, ...]:
+    """Return which arguments apply to a source, of `given` also by the format of its files."""
+    apply = _taken(source)[1]
+    if not set(_BY_FORMAT) & set(given):
+        return apply
+    files = _files_of(source)
+    if not files:
+        return apply
+    return tuple(
+        name for name in apply
+        if name not in _BY_FORMAT or name not in given or any(_takes(file, name) for file in files)
+    )  # fmt: skip
+
+
+def _takes(file: LogFile, name: str) -> bool:
+    """Whether an argument applies to a file; a log of Inspect is also a table of its items."""
+    return takes(file, name) or (name == "columns" and file.inspect)
+
+
+def _files_of(source: Any) -> tuple[LogFile, ...]:
+    """Return the files of a source; none where they cannot be found, which reading them says."""
+    paths = source if isinstance(source, (list, tuple)) else [source]
+    if not paths or not all(isinstance(path, (str, Path)) for path in paths):
+        return ()
+    try:
+        return find_files(tuple(map(as_path, paths)))
+    except (OSError, ValueError):
+        return ()
+
+
+def _refusal(source: Any, name: str, value: Any) -> ValueError:
+    files = _files_of(source) if name in _BY_FORMAT else ()
+    if files:
+        return unread(files, name, value)
+    what, _ = _taken(source)
+    return ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")
 
 
 def _given(reading: Reading) -> dict[str, Any]:
@@ -613,7 +667,7 @@ def _given(reading: Reading) -> dict[str, Any]:
 
 def applies(source: LogSource, argument: str) -> bool:
     """Whether an argument of a reading can be applied to a source."""
-    return argument in _taken(source)[1]
+    return argument in _applying(source, (argument,))
 
 
 def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
@@ -632,8 +686,10 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
         return "a source that is open already (give it to open())", ()
     if isinstance(source, DebateLog):
         return "a DebateLog", _APPLY["log"]
+    if several and all(isinstance(one, DebateLog) for one in source):
+        return "several DebateLogs", _APPLY["log"]
     if several and all(isinstance(one, _LOGS) for one in source):
-        return "several logs", _APPLY["log"]
+        return "a list of logs that holds others than DebateLogs", ()
     if isinstance(source, (list, tuple, np.ndarray)) or (isinstance(source, Mapping) and "votes" in source):
         return "arrays" if isinstance(source, Mapping) else "an array", _APPLY["arrays"]
     return type(source).__name__, ()

@@ -194,16 +194,17 @@ def best_sizes(table: pd.DataFrame) -> pd.DataFrame:
 def by_size(pilots: pd.DataFrame, max_loss: float) -> pd.DataFrame:
     """Return the widths of a plan's intervals, in points, and what plans save and lose, by size of the pilot."""
     found = pilots.assign(beyond=pilots["loss plan of stopped"] > max_loss).groupby("size")
-    means = found[["width saved", "width loss", "saved plan of stopped", "beyond"]].mean()
-    promised = found["rule plan of stopped"].agg(lambda rules: (rules != "unanimity").mean())
+    means = found[["width saved", "width loss", "saved plan of stopped"]].mean()
+    promised = found["rule plan of stopped"].agg(lambda rules: (rules != "unanimity").sum())
+    beyond, worlds = found["beyond"].sum(), found.size()
     return pd.DataFrame(
         {
             "questions": means.index,
             "width: tokens saved": [f"{100 * x:z.1f}" for x in means["width saved"]],
             "width: accuracy lost": [f"{100 * x:z.1f}" for x in means["width loss"]],
-            "a rule is found": [f"{100 * x:z.0f} %" for x in promised],
+            "a rule is found": [f"{k} of {n}" for k, n in zip(promised, worlds, strict=True)],
             "plans save": [f"{100 * x:z.0f} %" for x in means["saved plan of stopped"]],
-            "plans that lose over 1 point": [f"{100 * x:z.0f} %" for x in means["beyond"]],
+            "plans that lose over 1 point": [f"{k} of {n}" for k, n in zip(beyond, worlds, strict=True)],
         }
     )
 

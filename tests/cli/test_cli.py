@@ -70,7 +70,7 @@ def test_fit_of_one_round_says_what_is_not_identifiable() -> None:
 
 
 def test_the_same_seed_prints_the_same_document() -> None:
-    words = ("fit", "slm7", "--n-boot", "4", "--json", "--seed", "3")
+    words = ("fit", "slm7", "--n-boot", "20", "--json", "--seed", "3")
     first = run(*words).stdout
     assert run(*words).stdout == first
     assert run(*words[:-1], "4").stdout != first

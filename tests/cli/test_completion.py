@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import for_each
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -19,6 +20,7 @@ from d3stats.cli import app
 from d3stats.cli.options import choices
 from d3stats.log.files import BUNDLED
 from d3stats.protocols import protocols
+from d3stats.run.items import FORMATS
 from d3stats.stopping.text import rule_names
 from d3stats.worlds.base import world_types
 
@@ -54,6 +56,7 @@ def test_the_names_in_the_source_are_the_names_of_the_objects(folder: str, known
         *((command, "--rule", rule_names()) for command in ("replay", "report", "plan", "simulate")),
         ("debate", "--stop", rule_names()),
         ("debate", "--protocol", protocols()),
+        ("debate", "--format", FORMATS),
         *((command, "--world", world_types()) for command in ("calibrate", "simulate")),
         ("rules", "name", rule_names()),
         ("worlds", "name", world_types()),
@@ -81,8 +84,9 @@ def options_with_choices() -> list[tuple[str, str, set[str]]]:
     return found
 
 
-@pytest.mark.parametrize(("command", "word", "known"), options_with_choices())
-def test_every_choice_is_offered(command: str, word: str, known: set[str]) -> None:
+@for_each("option", options_with_choices)
+def test_every_choice_is_offered(option: tuple[str, str, set[str]]) -> None:
+    command, word, known = option
     assert known
     assert offered(command, word) == sorted(known)
     first = min(known)

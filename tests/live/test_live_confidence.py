@@ -75,7 +75,7 @@ def test_a_live_run_stops_on_confidence_where_the_replay_of_its_log_stops(
 
     server.script = script
     protocol = protocol_from_text("stability:panel=3,max_rounds=5")
-    items = [DebateItem(f"q{k}", "Which?", (), ("A", "B"), "A") for k in range(8)]
+    items = [DebateItem(f"q{k}", "Which?", (), ("A", "B"), "A") for k in range(5)]
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     agent = LiveAgent("scripted", server.url, backoff=0.001, ask_confidence=True)
     rule = from_text("confidence:0.7")

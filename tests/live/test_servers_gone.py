@@ -200,7 +200,7 @@ def test_a_window_that_cannot_hold_the_longest_call_is_one_line_and_no_call(
 def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the_doctor(
     tmp_path: Path, server: Server
 ) -> None:
-    items_file(tmp_path, 8)
+    items_file(tmp_path, 4)
     assert run(tmp_path, server.url)[0] == 0
     by_role: dict[str, list[int]] = {}
     for call in server.calls:
@@ -233,8 +233,8 @@ def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the
 def test_the_text_report_begins_with_what_is_missing_and_more_than_half_is_exit_code_3(
     tmp_path: Path, server: Server, share: float, code: int
 ) -> None:
-    items_file(tmp_path, 10)
-    lost = {f"q{i}" for i in range(round(10 * share))}
+    items_file(tmp_path, 5)
+    lost = {f"q{i}" for i in range(round(5 * share))}
     server.faults = lambda asked: Fault("refusal") if asked.debate in lost else None
     got, out, err = run(tmp_path, server.url)
     assert got == code, err
@@ -313,12 +313,12 @@ def test_a_run_in_which_a_call_is_made_500_times_over_charges_what_the_server_ge
 ) -> None:
     from server import at_random
 
-    items_file(tmp_path, 12)
+    items_file(tmp_path, 8)
     server.faults = at_random(0.3, ["made_500"], seed=4)
     code, out, _ = run(tmp_path, server.url, "--json", "--budget-tokens", "3000000")
     assert code == 0
     report, count = json.loads(out)["run"], server.count()
-    assert count["faults"]["made_500"] > 12
+    assert count["faults"]["made_500"] > 8
     assert report["charged"] >= count["tokens_in"] + count["tokens_out"]
-    assert report["estimated"] > 12
+    assert report["estimated"] > 8
     assert report["words"]["server_error"].startswith("The model produced output that does not match")

@@ -501,7 +501,7 @@ def test_copied_debates_of_one_question_add_no_precision_to_moments() -> None:
         cluster_names=log.cluster_names,
     )
     once, copied = (
-        calibrate(DIRICHLET, x, free=["accuracy", "precision"], n_sim=1000, n_rep=20, rng=1)
+        calibrate(DIRICHLET, x, free=["accuracy", "precision"], n_sim=600, n_rep=20, rng=1)
         for x in (log, twice)
     )
     assert ((copied.params - once.params).abs() < 0.5 * once.bse).all()

@@ -430,7 +430,7 @@ def test_the_result_shows_itself_in_every_form() -> None:
 
 def test_a_row_of_policies_is_a_choice_that_no_other_row_makes() -> None:
     both = join_protocols(*pilot(60, np.random.default_rng(8)))
-    tried = np.unique(np.r_[0.0, np.random.default_rng(8).uniform(0, 60, 40)])
+    tried = np.unique(np.r_[0.0, np.random.default_rng(8).uniform(0, 60, 24)])
     plan = escalate(both, thresholds=tried)
     assert both.scores is not None
     gap = np.abs(both.scores[:, 0, 0] - both.scores[:, 0, 1])
@@ -487,7 +487,7 @@ def test_the_command_prints_what_the_library_computes(tmp_path, monkeypatch) -> 
             "--synthetic",
             "world.toml",
             "--limit",
-            "40",
+            "30",
             "--protocol",
             name,
             "-o",

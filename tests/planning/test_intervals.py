@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from layers import sampled
+from layers import examples, sampled
 from scipy import stats
 
 from d3stats.inference import paired_difference
@@ -122,9 +122,12 @@ def test_limits_stay_in_the_range_of_their_measure() -> None:
 
 
 @sampled("debates, lost", [(10, 0.1), (60, 0.02), (60, 0.2)], (0,))
-def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(debates: int, lost: float) -> None:
+@examples(200, 400, "logs")
+def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(
+    debates: int, lost: float, logs: int
+) -> None:
     """Quantiles of resampled questions held .81 of the changes of 10 debates."""
-    rng, held, logs = np.random.default_rng(debates), [], 200
+    rng, held = np.random.default_rng(debates), []
     for _ in range(logs):
         u = rng.random(debates)
         change = np.where(u < lost, -1.0, np.where(u > 0.98, 1.0, 0.0))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from layers import covering
+from layers import covering, examples
 from pace import idle_seconds
 from scipy import stats
 
@@ -364,10 +364,11 @@ def test_what_is_covered_once_is_audited_when_its_turn_comes() -> None:
                 campaign.audited(int(rng.random() < 0.3))
 
 
-def test_the_estimate_of_lost_verdicts_is_unbiased() -> None:
+@examples(700, 1500, "n")
+def test_the_estimate_of_lost_verdicts_is_unbiased(n: int) -> None:
     rng = np.random.default_rng(11)
     error = []
-    for _ in range(700):
+    for _ in range(n):
         campaign, lost = Ledger(n=80, eps=0.1, stages=3).start(rng.bytes(32)), 0
         for loss in (rng.random(80) < 0.15).astype(int).tolist():
             if campaign.decide(early=True) == "audit":

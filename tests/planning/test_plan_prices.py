@@ -299,7 +299,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planned(folder: Path, log: str, *options: str) -> tuple[int, str]:
-    arguments = ["plan", str(folder / log), "--prices", str(folder / "prices.toml"), "--no-limit", *options]
+    arguments = [
+        "plan",
+        str(folder / log),
+        "--prices",
+        str(folder / "prices.toml"),
+        "--no-limit",
+        "--n-draws",
+        "50",
+        *options,
+    ]
     result = CliRunner().invoke(app, arguments)
     return result.exit_code, result.output
 

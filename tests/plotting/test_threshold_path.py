@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_threshold_path
 
@@ -184,10 +185,11 @@ def test_a_bad_frame_is_refused(change: dict[str, float], message: str) -> None:
         plot_threshold_path(frame().assign(**change))
 
 
-def test_no_name_lies_on_a_line_a_point_or_another_name() -> None:
+@examples(4, 8, "paths")
+def test_no_name_lies_on_a_line_a_point_or_another_name(paths: int) -> None:
     """The names of the first path keep clear of all paths, drawn steep and near to each other."""
     rng = np.random.default_rng(4)
-    for seed in range(8):
+    for seed in range(paths):
         rounds = np.sort(np.random.default_rng(seed).uniform(2, 10, 6))
         parts = []
         for k in range(3):

@@ -45,5 +45,5 @@ def test_the_page_warns_of_no_votes_and_advises_a_plan_only_where_one_can_be_mad
     assert ("No debate has a vote" in above) == ("No debate has a vote" in shown) == (votes == "never")
     assert shown.startswith("Run ") == (votes == "every round")
     assert ("poll=every_round" in shown.partition("Next:")[2]) == (votes == "end")
-    planned = CliRunner().invoke(app, ["plan", str(log)])
+    planned = CliRunner().invoke(app, ["plan", str(log), "--n-draws", "50"])
     assert (planned.exit_code == 0) == (votes == "every round")

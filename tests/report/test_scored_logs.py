@@ -56,7 +56,11 @@ def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
 
 @sampled(
     "words, log",
-    list(itertools.product([("plan", "--no-limit"), ("replay",), ("scores",)], SIDES.values())),
+    list(
+        itertools.product(
+            [("plan", "--no-limit", "--n-draws", "50"), ("replay",), ("scores",)], SIDES.values()
+        )
+    ),
     (0, 4, 8),  # each command and each number of sides once
     indirect=["log"],
 )

@@ -138,10 +138,10 @@ def test_a_weight_is_a_repeat_in_the_exact_noise() -> None:
     assert band != pytest.approx(ks_noise(sa, three, sb, three, quantiles=quantiles, n_boot=20_000, rng=1))
 
 
-def test_without_drift_the_distance_leaves_the_noise_band_as_often_as_it_should() -> None:
+@examples(150, 300, "reps")
+def test_without_drift_the_distance_leaves_the_noise_band_as_often_as_it_should(reps: int) -> None:
     rng = np.random.default_rng(9)
     seven = np.full(150, 7)
-    reps = 150
     outside = 0
     for _ in range(reps):
         p = rng.beta(2, 1, 150)

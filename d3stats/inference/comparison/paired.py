@@ -210,7 +210,7 @@ class PairedDifference(Result):
             note = found.note or self.difference.note
             return replace(found, low=None, high=None, kind="none", note=note)
         low, high, _ = student_limits(found.value, found.se, data.df, found.level)
-        return replace(found, low=low, high=high)
+        return replace(found, low=low, high=high, kind="cluster t")
 
     def bayes(self, *, rng: RngLike = None, **settings: Any) -> PairedFit:
         """Fit :func:`d3stats.models.bayes.paired.fit_paired` with these settings; it needs the extra ``bayes``."""

@@ -270,7 +270,7 @@ def confidence(
     >>> votes = votes.assign(vote=list("AABA") * 5, confidence=[0.9, 0.8, 0.9, 1.0] * 5)
     >>> found = confidence(votes, rng=1)
     >>> print(found.stated)
-    mean confidence: 0.900 [0.770, 1.000] (95 % cluster t, n = 20 in 4 clusters)
+    mean confidence: 0.900 [0.770, 1.000] (95 % skewness-adjusted cluster t, n = 20 in 4 clusters)
     """
     level = probability("level", level, open_interval=True)
     bins = integer("bins", bins, minimum=2)

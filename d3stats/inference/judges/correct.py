@@ -309,7 +309,8 @@ def correct(
             raise ValueError(f'{given} must come with labelled="random"; got labelled="chosen"')
     if width is not None:
         width = positive("width", width)
-    opened = source if isinstance(source, Ratings) else open(source, **reading)
+    fresh = open(source, **reading)  # refuses settings of reading for ratings, which were read already
+    opened = source if isinstance(source, Ratings) else fresh
     name = _judge_of(opened, judge, chance)
     how: dict[str, Any] = {
         "round_number": round_number,

@@ -458,5 +458,5 @@ def _shuffled(starts: Ints, lengths: Ints, rng: np.random.Generator) -> Ints:
     if len(starts) == lengths.sum():
         return order
     long = lengths[order]
-    places: Ints = np.arange(long.sum()) + np.repeat(starts[order] - np.r_[0, np.cumsum(long)[:-1]], long)
+    places: Ints = np.arange(long.sum()) + np.repeat(starts[order] - (np.cumsum(long) - long), long)
     return places

@@ -484,10 +484,16 @@ class Drift(Result):
         return self.moves()
 
     def moves(self) -> str:
-        """Return in words between which rounds the counts moved by more than chance, by KS distances."""
+        """Return in words between which rounds the counts moved by more than chance, by KS distances.
+
+        A move has a permutation p-value of at most 1 - `level` after Holm's correction for the pairs of rounds.
+        """
         rows = [row for row in self.ks(("pmf",)).to_dict("records") if row["noise"] == row["noise"]]
         before = dict(zip(self.fit.rounds[1:], self.fit.rounds, strict=False))
-        moved = [row for row in rows if row["ks"] > row["noise"]]
+        if rows and self.n_boot < least_replicates(1 - (1 - self.level) / len(rows), sides=1):
+            return f"Whether the counts moved is unknown: too few replicates for {len(rows)} pairs of rounds."
+        rejected = self._moved()
+        moved = [row for row in rows if row["round"] in rejected]
         still = [f"from round {before[row['round']]} to {row['round']}" for row in rows if row not in moved]
         if len(still) > 1:
             still = ["between the other rounds" if moved else "between successive rounds"]
@@ -498,6 +504,21 @@ class Drift(Result):
         parts = [f"The counts moved {' and '.join(said)}"] if said else []
         parts += [f"{'no' if said else 'No'} evidence of a move {still[0]}"] if still else []
         return f"{'; '.join(parts)}." if parts else "Whether the counts moved is unknown."
+
+    def _moved(self) -> set[int]:
+        """Return the rounds whose counts moved since the round before (Holm's correction for the pairs of rounds)."""
+        p_values = {}
+        for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
+            if pair is not None:
+                swapped = _distances(*pair.swapped, "pmf", self.fit.panel)
+                ks = distance(pair.before, pair.after, "pmf", self.fit.panel)
+                p_values[later] = (1 + np.count_nonzero(swapped >= ks)) / (1 + len(swapped))
+        found = set()
+        for at, (later, p) in enumerate(sorted(p_values.items(), key=lambda one: one[1])):
+            if p * (len(p_values) - at) > 1 - self.level:
+                break
+            found.add(later)
+        return found
 
     def _title(self) -> str:
         return (

@@ -19,7 +19,7 @@ def verdicts() -> pd.DataFrame:
     rows = [
         (i, judge, order, "AB"[int(rng.random() < 0.4)], "AB"[i % 2], family, *rng.integers(50, 300, 2),
          "xy"[i % 3 == 0])
-        for i in range(40)
+        for i in range(24)
         for judge, family in (("J", "a"), ("K", "c"), ("L", "d"))
         for order in ("AB", "BA")
     ]  # fmt: skip

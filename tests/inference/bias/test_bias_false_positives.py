@@ -67,7 +67,7 @@ def test_bias_of_the_size_tried_is_seen_more_often_than_chance(made: pd.DataFram
     assert (many["rejected"] > 0.25).all(), many
 
 
-@examples(8, 40)
+@examples(5, 40)
 def test_a_small_run_gives_rates_near_the_written_ones(
     module: dict[str, Any], made: pd.DataFrame, config: dict[str, Any], n_examples: int
 ) -> None:

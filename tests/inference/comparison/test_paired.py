@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import examples
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -506,9 +507,10 @@ def rates(
     return pd.DataFrame(rows).mean()
 
 
-def test_on_clustered_items_the_naive_tests_reject_too_often_and_the_clustered_do_not() -> None:
-    found = rates(120, 0.3, seed=20)
-    error = 3 * math.sqrt(0.05 * 0.95 / 120)
+@examples(120, 200, "n")
+def test_on_clustered_items_the_naive_tests_reject_too_often_and_the_clustered_do_not(n: int) -> None:
+    found = rates(n, 0.3, seed=20)
+    error = 3 * math.sqrt(0.05 * 0.95 / n)
     assert found["covers, cluster t"] == pytest.approx(0.95, abs=0.01 + error)
     assert found["rejects, sign flip"] <= 0.055 + error
     assert found["rejects, cluster t"] <= 0.055 + error
@@ -547,12 +549,13 @@ def _changes(
     ("sizes", "changed", "icc"),
     [([5] * 20, 1.0, 0.9), ([1, 2, 4, 8, 16] * 4, 1.0, 0.9), ([5] * 40, 0.2, 0.3)],
 )
+@examples(100, 150, "n")
 def test_limits_hold_a_difference_of_which_nine_of_ten_changes_are_gains(
-    sizes: list[int], changed: float, icc: float
+    sizes: list[int], changed: float, icc: float, n: int
 ) -> None:
     """With clusters that changed as degrees of freedom, the first two cells cover .85 and .86."""
     rng, held = np.random.default_rng(17), []
-    for _ in range(100):
+    for _ in range(n):
         first, second, question = _changes(sizes, changed, 0.9, icc, rng)
         found = PairData(("a", "b"), first.astype(float), second.astype(float), question, 2, (1,))
         if not found.why_no_spread():

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import examples
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import stdtrit
@@ -459,7 +460,8 @@ def test_settings_that_do_not_exist_are_refused() -> None:
         sample_size(0.1, discordence=0.2)  # type: ignore[call-arg]
 
 
-def test_questions_of_unequal_size_have_the_power_of_their_design_effect_and_effective_number() -> None:
+@examples(600, 1500, "n")
+def test_questions_of_unequal_size_have_the_power_of_their_design_effect_and_effective_number(n: int) -> None:
     """30 questions of which five have 20 items and the others 2; planned for equal questions .85 would be promised."""
     from d3stats.resampling import cluster_t, effective_clusters, ratios
 
@@ -470,7 +472,7 @@ def test_questions_of_unequal_size_have_the_power_of_their_design_effect_and_eff
     equal = power(0.45, 30, cluster_size=5, **noise).power  # type: ignore[arg-type]
     planned = power(0.45, 30, cluster_size=5, size_cv=cv, **noise).power  # type: ignore[arg-type]
     rng, found = np.random.default_rng(6), []
-    for _ in range(600):
+    for _ in range(n):
         means = 0.45 + np.sqrt(0.3) * rng.normal(size=30) + np.sqrt(0.7 / sizes) * rng.normal(size=30)
         tested = cluster_t(np.column_stack([means * sizes, sizes]), ratios((0, 1)), symmetric=True)
         found.append(tested.p_value[0] <= 0.05)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import sampled
+from layers import examples, sampled
 
 from d3stats.inference.judges.correction import (
     FEW_LABELS,
@@ -204,9 +204,10 @@ def test_few_labels_of_one_kind_take_limits_that_hold(n1: int, n0: int) -> None:
 
 
 @sampled("theta, se, sp", [(0.9, 0.9, 0.9), (0.5, 0.98, 0.98), (0.1, 0.7, 0.7)], (0,))
-def test_few_calibration_labels_are_covered(theta: float, se: float, sp: float) -> None:
+@examples(80, 200, "draws")
+def test_few_calibration_labels_are_covered(theta: float, se: float, sp: float, draws: int) -> None:
     # Lang and Reiczigel's limits hold .86 to .93 here.
-    rng, held, draws = np.random.default_rng(3), [], 120
+    rng, held = np.random.default_rng(3), []
     p = theta * se + (1 - theta) * (1 - sp)
     for _ in range(draws):
         counts = (rng.binomial(400, p), 400, rng.binomial(40, se), 40, rng.binomial(4, sp), 4)
@@ -272,9 +273,10 @@ def test_few_labels_of_one_of_three_categories_give_no_interval() -> None:
     assert all(share.low is not None and share.low <= share.value <= share.high for share in more.shares)  # type: ignore[operator]
 
 
-def test_rare_categories_are_covered_by_adjusted_counts() -> None:
+@examples(250, 600, "draws")
+def test_rare_categories_are_covered_by_adjusted_counts(draws: int) -> None:
     # The plain delta method holds the rarest share in .72 of these.
-    rng, hits, draws = np.random.default_rng(4), np.zeros(3), 250
+    rng, hits = np.random.default_rng(4), np.zeros(3)
     theta, said = np.array([0.9, 0.08, 0.02]), 0.94 * np.eye(3) + 0.02
     for _ in range(draws):
         confusion = np.array([rng.multinomial(20, row) for row in said])
@@ -283,11 +285,12 @@ def test_rare_categories_are_covered_by_adjusted_counts() -> None:
     assert (hits / draws >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / draws)).all()
 
 
-def test_three_corrected_shares_cover_and_the_judges_do_not() -> None:
+@examples(400, 1000, "replicates")
+def test_three_corrected_shares_cover_and_the_judges_do_not(replicates: int) -> None:
     rng = np.random.default_rng(9)
     theta = np.array([0.5, 0.35, 0.15])
     said = np.array([[0.85, 0.1, 0.05], [0.15, 0.8, 0.05], [0.3, 0.2, 0.5]])
-    replicates, hits, naive = 400, np.zeros(3), np.zeros(3)
+    hits, naive = np.zeros(3), np.zeros(3)
     for _ in range(replicates):
         confusion = np.array([rng.multinomial(150, row) for row in said])
         found = correct_shares(rng.multinomial(800, theta @ said), confusion)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import covering, sampled
+from layers import covering, examples, sampled
 from scipy.special import ndtr
 
 from d3stats.counts import ConfusionCounts
@@ -467,8 +467,9 @@ def missed(
     return float(clustered), float(alone)
 
 
-def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does_not() -> None:
-    clustered, alone = missed(0.5, 0.3, 150, 1)
+@examples(150, 300, "n")
+def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does_not(n: int) -> None:
+    clustered, alone = missed(0.5, 0.3, n, 1)
     assert alone > 0.1
     assert clustered < 0.09
 
@@ -507,13 +508,16 @@ def test_the_clustered_interval_of_kappa_covers_and_its_test_has_its_size(icc: f
 
 
 @sampled("sizes, alike", [([1] * 102, 0.0), ([1, 2, 4, 8, 40] * 8, 0.6), ([1, 3] * 20 + [60] * 4, 0.6)], (0,))
-def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int], alike: float) -> None:
+@examples(150, 300, "n")
+def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(
+    sizes: list[int], alike: float, n: int
+) -> None:
     """Few disagreements may be far fewer than the true share, and their own error is then too small."""
     rng, held = np.random.default_rng(3), []
     cluster = np.repeat(np.arange(len(sizes)), sizes)
     items, groups = (tuple(map(str, range(n))) for n in (len(cluster), len(sizes)))
     true = 1 - 2 * 0.98 * 0.02 / 0.5
-    for _ in range(150):
+    for _ in range(n):
         truth = rng.integers(2, size=(len(cluster), 1))
         common = rng.standard_normal((len(sizes), 3))[cluster]
         luck = np.sqrt(alike) * common + np.sqrt(1 - alike) * rng.standard_normal((len(cluster), 3))
@@ -525,5 +529,5 @@ def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int
         ).estimate
         if found.low is not None and found.high is not None:
             held.append(found.low <= true <= found.high)
-    assert len(held) > 140
+    assert len(held) > 0.93 * n
     assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / len(held)), np.mean(held)

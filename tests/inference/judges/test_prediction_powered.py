@@ -374,9 +374,10 @@ def test_a_result_shows_itself_with_the_effect_first() -> None:
     assert "toprule" in found.to_latex()
 
 
-def test_a_judge_that_errs_on_one_side_has_its_bias_covered() -> None:
+@examples(250, 400, "draws")
+def test_a_judge_that_errs_on_one_side_has_its_bias_covered(draws: int) -> None:
     # Limits put together from the shares of labels held .89 here.
-    rng, held, draws = np.random.default_rng(8), 0, 250
+    rng, held = np.random.default_rng(8), 0
     for _ in range(draws):
         truth = rng.random(60) < 0.9
         judge = np.where(rng.random(60) < 0.9, truth, ~truth)

@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 import d3stats
+from d3stats._words import percent
+from d3stats.counts import Counts, RoundCounts
 from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.models.mixtures.fit import fit_beta_binomial
 from d3stats.models.mixtures.rounds import rounds_drift
@@ -93,3 +95,50 @@ def test_rounds_without_a_distance_have_no_figure_of_distances() -> None:
         fit.plot()
     whole = d3stats.fit_rounds(d3stats.datasets.load_slm7().counts("wrong"), rng=1)
     assert len(whole.plot().lines[0].get_xdata()) == 2
+
+
+@pytest.mark.parametrize(("last", "said"), [(12, "in which only 12 of 40 debates have votes"), (40, "")])
+def test_a_headline_tells_where_the_last_round_has_few_of_the_debates_of_the_first(
+    last: int, said: str
+) -> None:
+    """The rounds between, which have nearly all debates, say nothing of the last."""
+    rng = np.random.default_rng(4)
+    votes = [rng.binomial(5, rng.beta(6, 3, size)) for size in (40, 39, last)]
+    counts = RoundCounts.from_rounds(
+        {r: Counts.from_columns(v, np.full(len(v), 5)) for r, v in enumerate(votes, 1)}
+    )
+    fit = d3stats.fit_rounds(counts, n_components=1)
+    assert fit.headline.startswith(f"Votes are right {percent(fit[1].mean)} in round 1")
+    assert f"{percent(fit[3].mean)} in round 3" in fit.headline
+    assert said in fit.headline
+    assert ("do not compare the same debates" in fit.headline) == bool(said)
+
+
+def test_moves_are_corrected_for_the_number_of_pairs_of_rounds() -> None:
+    """A pair of rounds alone moves at p = .025 (39 swaps); as one of three it would take 59 swaps to show a move."""
+    rng = np.random.default_rng(0)
+    before = rng.binomial(5, rng.beta(2, 1, size=60))
+    right = np.column_stack([before, 5 - before, 5 - before, 5 - before])
+    trials = np.full(right.shape, 5)
+    alone = rounds_drift(right[:, :2], trials[:, :2], n_components=1, n_boot=39, rng=1)
+    assert alone.moves().startswith("The counts moved from round 1 to 2 (")
+    few = rounds_drift(right, trials, n_components=1, n_boot=39, rng=1)
+    assert few.moves() == "Whether the counts moved is unknown: too few replicates for 3 pairs of rounds."
+    enough = rounds_drift(right, trials, n_components=1, n_boot=99, rng=1)
+    assert enough.moves().startswith("The counts moved from round 1 to 2 (")
+    assert enough.moves().endswith("; no evidence of a move between the other rounds.")
+
+
+@pytest.mark.slow
+def test_a_log_without_drift_shows_a_move_as_rarely_as_it_may() -> None:
+    """120 logs of six rounds without drift: the chance of any move is at most .05, which single pairs exceed."""
+    moved = single = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        chance = rng.beta(2, 1, size=(30, 1))
+        right = rng.binomial(5, np.broadcast_to(chance, (30, 6)))
+        drift = rounds_drift(right, np.full(right.shape, 5), n_components=1, n_boot=199, rng=seed)
+        moved += drift.moves().startswith("The counts moved")
+        single += bool((drift.ks(("pmf",)).eval("ks > noise")).any())
+    assert stats.binomtest(moved, 120, 0.05, alternative="greater").pvalue > 0.01
+    assert stats.binomtest(single, 120, 0.05, alternative="greater").pvalue < 0.01

@@ -145,7 +145,7 @@ def plain(
     return Comparisons(*parts, zeros, zeros == 0, n, 1, order)
 
 
-@examples(40, 150)
+@examples(20, 150)
 def test_an_optimum_exists_where_no_group_always_wins(n_examples: int) -> None:
     lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=3, max_size=14)
     settings(max_examples=n_examples, deadline=None)(given(lists)(optimum_exists))()

@@ -265,6 +265,7 @@ def test_the_best_of_three_weibull_scores_has_the_mean_of_its_series(shape: floa
     np.testing.assert_allclose(mean_of_max(weibull(shape), np.array([1, 3])), wanted, rtol=1e-13)
 
 
+@pytest.mark.slow  # the fast layer has two other laws whose maxima have fewer digits
 def test_a_survival_function_without_digits_in_its_tail_is_refused_in_words() -> None:
     # scipy has P(X > x) of this law as 1 less a number near 1, so that its tail ends at 1e-16.
     with pytest.raises(ValueError, match=r"six digits; got an error of .*burr\(1.1, 2\)"):
