@@ -9,7 +9,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Json, paths_of
+from d3stats.cli.options import Json, paths_of, refuse_unused
 from d3stats.cli.output import print_table, print_text, prose_columns, say
 from d3stats.log.column_names import command_on
 
@@ -32,6 +32,7 @@ Log = Annotated[
 @derived("d3stats.log.transcript:read_transcript", {"log": Log})
 def show(
     given: Given,
+    context: typer.Context,
     debate: Annotated[
         str | None, typer.Argument(help="Name of the debate to show; without it, all debates are listed.")
     ] = None,
@@ -47,8 +48,7 @@ def show(
     (path,) = paths_of([given.source])
     how = {name: value for name, value in given.reading.items() if name != "missing_values"}
     if debate is None:
-        if only is not None:
-            raise ValueError("--round needs a debate; got none")
+        refuse_unused(context, "must come with the name of a debate", "--round", "--text", "--no-text")
         _list(path, how, as_json=as_json)
         return
     found = read_transcript(path, debate, **how)

@@ -129,6 +129,15 @@ def test_a_path_with_blanks_is_quoted_in_the_next_command(world: str, tmp_path: 
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--orders", "odd"), "orders must be one of"),
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--budget-tokens", "9"), "must be at least"),
         (("x.jsonl", "--synthetic", "{}/world.toml", "-o", "{}/log.jsonl"), "ITEMS must not be given"),
+        (("--synthetic", "{}/world.toml", "--dry-run", "--model", "m"), "--model must not be given with"),
+        (
+            ("--synthetic", "{}/world.toml", "--dry-run", "--no-send-seed"),
+            "--no-send-seed must not be given with",
+        ),
+        (
+            ("--synthetic", "{}/world.toml", "--dry-run", "--incumbent", "full"),
+            "--incumbent must come with --ledger",
+        ),
         (("x.jsonl", "--model", "m", "-o", "{}/log.jsonl", "--base-url", "nowhere"), "base_url must begin"),
         (("x.jsonl", "--model", "m", "--key-env", "NO_SUCH_KEY", "-o", "{}/log.jsonl"), "got 'NO_SUCH_KEY'"),
         (

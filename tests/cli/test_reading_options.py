@@ -167,3 +167,54 @@ def test_ratings_and_verdicts_are_read_by_own_names(tmp_path: Path) -> None:
     assert json.loads(own.stdout) == json.loads(
         run("agreement", str(tmp_path / "standard.csv"), "--json").stdout
     )
+
+
+def test_what_was_left_out_has_one_form_in_every_command(tmp_path: Path) -> None:
+    rows = [
+        (
+            f"d{d}",
+            f"q{d}",
+            r,
+            agent,
+            "AB"[(d + r) % 3 == 0],
+            "A",
+            json.dumps({"A": {"c": d % 5}, "B": {"c": r}}),
+        )
+        for d in range(8)
+        for r in (1, 2)
+        for agent in ("x", "y")
+    ]
+    table = pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label", "scores"])
+    path = str(tmp_path / "log.csv")
+    pd.concat([table, table.head(1)]).to_csv(path, index=False)
+    found = {}
+    for command in (
+        "scores",
+        "count",
+        "fit --n-boot 4",
+        "replay",
+        "abstain --max-error 0.9 --confidence 0.5",
+    ):
+        name, *more = command.split()
+        done = run(name, path, "--lenient", "--json", *more)
+        assert done.exit_code == 0, (command, done.output)
+        found[name] = json.loads(done.stdout)["left_out"]
+    assert len(found["count"]) == 1
+    assert all(left == found["count"] for left in found.values()), found
+    assert "left out" not in json.dumps(found)
+
+
+@pytest.mark.parametrize("command", ["fit", "count", "replay", "doctor", "show", "agreement", "report"])
+def test_an_option_that_does_nothing_for_json_lines_is_refused(command: str, tmp_path: Path) -> None:
+    turns = [{"type": "turn", "debate": "d", "round": 1, "agent": agent, "vote": "A"} for agent in "xy"]
+    lines = [
+        {"type": "log", "version": 2},
+        {"type": "item", "debate": "d", "question": "q", "label": "A"},
+        *turns,
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for option, said in (("--columns debate=zzz", "columns must"), ("--encoding utf-16", "encoding must")):
+        done = run(command, str(path), *option.split())
+        assert done.exit_code == 1
+        assert f"{said} be left out for files that are" in " ".join(done.output.split())

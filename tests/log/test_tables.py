@@ -885,3 +885,15 @@ def test_two_columns_for_one_field_with_other_values_are_warned_of(
     ] * warned
     chosen = as_trajectories(frame, columns={field: field}).notes
     assert not any(severity_of(note) == "warning" for note in chosen)
+
+
+@pytest.mark.parametrize(
+    ("first", "stop", "said"), [(1, "0", ">= 1; got stop_round=0"), (0, "-1", ">= 0; got stop_round='-1'")]
+)
+def test_a_wrong_round_of_a_verdict_has_its_own_name(
+    first: int, stop: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"debate,round,agent,vote,label,stop_round\nd,{first},a,A,A,{stop}\n")
+    with pytest.raises(ValueError, match=f"stop_round must be a whole number {said}"):
+        as_trajectories(path)
