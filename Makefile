@@ -93,7 +93,7 @@ test-lowest:  ## install the lowest versions that pyproject.toml allows (Python 
 
 INSTALL := .venv-install
 
-test-install:  ## build both archives; install each under every Python here without extras, and run five commands
+test-install:  ## build both archives; install each under every Python here without extras, and run six commands
 	rm -rf $(INSTALL)
 	$(PYTHON) -m venv $(INSTALL)/build
 	$(INSTALL)/build/bin/python -m pip install --quiet build
@@ -149,5 +149,5 @@ docs: $(DEV)  ## build the documentation into docs/_build/html, warnings are err
 links: $(DEV)  ## check every link of the built documentation; links to other hosts are listed, not followed
 	$(BIN)/python docs/_links.py docs/_build/html
 
-clean:  ## remove what the commands above made, the environment excepted
-	rm -rf docs/_build docs/api/generated .hypothesis .benchmarks .mypy_cache .ruff_cache .import_linter_cache
+clean:  ## remove what the commands above made, environments (.venv*) excepted
+	rm -rf docs/_build docs/made docs/api/generated demo-output .coverage .hypothesis .benchmarks .mypy_cache .ruff_cache .import_linter_cache

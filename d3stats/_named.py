@@ -118,7 +118,8 @@ def named(package: str, kind: type[T]) -> Mapping[str, type[T]]:
 
 
 _STATED = re.compile(
-    r"^    (?:name: ClassVar\[str\]|presets: ClassVar\[tuple\[str, ...\]\]) = (.+)$", re.MULTILINE
+    r"^    (?:name(?:: ClassVar\[str\])?(?: = reason)?|presets: ClassVar\[tuple\[str, ...\]\]) = (.+)$",
+    re.MULTILINE,
 )
 
 

@@ -146,7 +146,7 @@ def test_what_is_imported_is_a_dependency_or_an_extra_inside_a_function() -> Non
     """A minimal install imports every module, so nothing optional is imported at a module's top."""
     running = names_of(PROJECT["dependencies"])
     optional = set().union(*EXTRAS.values()) | {"anyio"}  # which inspect-ai brings
-    known = {"d3stats", "rich", *sys.stdlib_module_names, *running}  # typer brings rich
+    known = {"d3stats", *sys.stdlib_module_names, *running}
     seen = set()
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import io
 import os
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -60,7 +62,7 @@ ONE_LOG = "d3stats.one_log"
 class _Program(TyperGroup):
     """Group the commands in the help, and turn what a user can mend into one clear line and exit code 1.
 
-    Anything else keeps its traceback.
+    One that was not foreseen says so, and ``D3STATS_TRACEBACK=1`` keeps its traceback.
     """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -84,6 +86,8 @@ class _Program(TyperGroup):
             typer.echo(visible(f"d3stats: {_usage(error)}"), err=True)
             raise typer.Exit(2) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
+            if os.environ.get(TRACEBACK):
+                raise
             name = ctx.invoked_subcommand
             command, given = self.commands.get(name), (ctx.meta.get(READ_AS, ()), ctx.meta.get(ONE_LOG, ()))
             typer.echo(visible(f"d3stats: {_refusal(error, name, command, *given)}"), err=True)
@@ -95,6 +99,11 @@ class _Program(TyperGroup):
 
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
 """The error of the parser for a line that no command takes."""
+
+TRACEBACK = "D3STATS_TRACEBACK"
+"""The variable of the environment with which errors keep their traceback."""
+
+PACKAGE = Path(__file__).parents[1]
 
 _KINDS = {"valid number": "a number", "valid integer": "a whole number", "valid boolean": "true or false"}
 
@@ -163,7 +172,21 @@ def _refusal(
                 f"{message}; {shlex.join(['d3stats', 'doctor', *files, *read_as])} lists all problems{more}"
             )
         return message
+    if _unforeseen(error):
+        return f"{message} (not foreseen: {TRACEBACK}=1 d3stats {name} shows where it arose)"
     return f"{message} (see d3stats {name} --help)"
+
+
+def _unforeseen(error: Exception) -> bool:
+    """Whether an error is no refusal: it arose in other code, or without a statement that raises it."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None:
+        return False
+    code = at.tb_frame.f_code
+    raised = dis.opname[code.co_code[at.tb_lasti]] == "RAISE_VARARGS"
+    return not (raised and Path(code.co_filename).is_relative_to(PACKAGE))
 
 
 def _lowered(text: str) -> str:

@@ -98,7 +98,7 @@ class Derived:
         The source arguments as typer has them, by their names.
     without : collection of str
         Parameters that have no word in a terminal.
-    lists : mapping of str to callable
+    completes : mapping of str to callable
         What completes an option in the shell.
     """
 

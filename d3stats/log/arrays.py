@@ -556,7 +556,7 @@ def tally_rounds(votes: NDArray[np.int32], n_answers: int) -> tuple[NDArray[Any]
     cast = np.zeros(shape, dtype=np.int32)
     for seat in seats:
         cast += seat != MISSING
-    sizes = _by_answer(seats, n_answers, shape) if n_answers <= _FEW else _by_seat(seats, shape)
+    sizes = _by_answer(seats, n_answers, shape) if n_answers <= _FEW else _by_seat(seats)
     lead = np.zeros(shape, dtype=np.int32)
     for size in sizes:
         np.maximum(lead, size, out=lead)
@@ -584,7 +584,7 @@ def _by_answer(
     return sizes
 
 
-def _by_seat(seats: list[NDArray[np.int32]], shape: tuple[int, int]) -> list[NDArray[np.int32]]:
+def _by_seat(seats: list[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
     """Return the size of each seat's camp, seats compared two by two."""
     sizes = [(seat != MISSING).astype(np.int32) for seat in seats]
     for i, seat in enumerate(seats):

@@ -423,7 +423,10 @@ class DoctorReport:
         return f"Temperatures sent: {', '.join(told)}"
 
     def _fix_command(self) -> str:
-        ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in self.paths[0]), ".csv")
+        ending = next(
+            (e for e in (".parquet", ".jsonl", ".ndjson") if self.paths[0].removesuffix(".gz").endswith(e)),
+            ".csv",
+        )
         # A copy keeps the votes as they are written, however they were read.
         options = self.options[: self.options.index("--read")] if "--read" in self.options else self.options
         return shlex.join(["d3stats", "doctor", *self.paths, *options, "--fix", f"clean{ending}"])

@@ -265,7 +265,7 @@ def bill_of(
     return found
 
 
-def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills: Floats | None) -> bool:
+def unpriced(rounds: NDArray[np.integer[Any]], bills: Floats | None) -> bool:
     """Return whether a debate stops after a round without a poll, at a cost not known."""
     if bills is None:
         return False
@@ -337,7 +337,7 @@ def outcomes(
         early=early,
         premature=early & lost & _held_by_a_majority(trajectories, played),
         spent={
-            name: np.full(len(row), np.nan) if unpriced(trajectories, played, cost) else cost[row, played]
+            name: np.full(len(row), np.nan) if unpriced(played, cost) else cost[row, played]
             for name, cost in spent.items()
             if cost is not None
         },

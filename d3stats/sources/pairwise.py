@@ -223,7 +223,7 @@ def _of_table(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterabl
     """Read a table with ``item, first, second, winner``."""
     if table.empty:
         raise ValueError("a table of pairs must have rows; got none")
-    table, said = _named(table, ("item", "first", "second", "judge", "cluster"), missing_values)
+    table, said = _named(table, ("item", "first", "second", "judge", "cluster"))
     read = canonical(table["winner"], missing_values=missing_values, names=True)
     told = [*said, *(n for n in read.notes("winners", answers=True) if kind_of(n) == MISSING_VALUES)]
     winner = read.columns[0]
@@ -348,7 +348,7 @@ def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterab
     """Read a table with ``item, contestant, score`` as all pairs of each item and judge."""
     if table.empty:
         raise ValueError("a table of scores must have rows; got none")
-    table, said = _named(table, ("item", "contestant", "judge", "cluster"), missing_values)
+    table, said = _named(table, ("item", "contestant", "judge", "cluster"))
     read = canonical(table["score"], missing_values=missing_values)
     told = [*said, *(n for n in read.notes("scores") if kind_of(n) == MISSING_VALUES)]
     score = numbers_of("score", pd.Series(read.columns[0], dtype=object))
@@ -403,9 +403,7 @@ def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterab
     )
 
 
-def _named(
-    table: pd.DataFrame, fields: Sequence[str], missing_values: Iterable[str] | None
-) -> tuple[pd.DataFrame, list[str]]:
+def _named(table: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """Write names in one form; refuse a missing one."""
     forms: dict[str, Any] = {}
     notes: list[str] = []

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -26,6 +27,25 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "log.csv"
     path.write_text(CLEAN)
     return path
+
+
+def test_an_error_that_was_not_foreseen_says_so_and_can_keep_its_traceback(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal is a statement that raises; a key that is not there, or an array of a wrong shape, is none."""
+    for wrong in (lambda *_, **__: {}["seats"], lambda *_, **__: np.zeros(2) + np.zeros(3)):
+        monkeypatch.setattr("d3stats.sources.opened.Opened.checked", wrong)
+        found = run("replay", str(log))
+        assert found.exit_code == 1
+        assert len(found.stderr.splitlines()) == 1
+        assert "not foreseen: D3STATS_TRACEBACK=1 d3stats replay" in found.stderr
+        monkeypatch.setenv("D3STATS_TRACEBACK", "1")
+        assert isinstance(run("replay", str(log)).exception, KeyError | ValueError)
+        monkeypatch.delenv("D3STATS_TRACEBACK")
+    monkeypatch.undo()
+    refused = run("replay", str(log), "--rule", "no-rule")
+    assert refused.exit_code == 1
+    assert "not foreseen" not in refused.stderr
 
 
 def test_fit_json_holds_every_round_with_its_intervals() -> None:

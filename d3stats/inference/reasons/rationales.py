@@ -672,7 +672,7 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
     estimates = [one.estimate(chosen.level) for one in sums]
     marks["cosine"] = np.nan
     if vectors is not None:
-        alike, more, said_of_pairs = _alike(said, vectors, chosen.level)
+        alike, more, said_of_pairs = _alike(said, vectors)
         marks["cosine"] = alike.with_others
         sums += more
         estimates += [one.estimate(chosen.level) for one in more]
@@ -728,7 +728,7 @@ _NO_REASONS = pd.DataFrame(
 )
 
 
-def _alike(said: Texts, vectors: Any, level: float) -> tuple[Cosines, list[_Measure], list[str]]:
+def _alike(said: Texts, vectors: Any) -> tuple[Cosines, list[_Measure], list[str]]:
     """Return the sums of cosines, and the mean within debates where a debate has two rationales."""
     rows, there = vectors
     debate, _ = pd.factorize(said.table["debate"])

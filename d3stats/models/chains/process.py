@@ -348,11 +348,6 @@ class Controller:
         """Rounds of a debate played to its full depth."""
         return len(self.layers)
 
-    @property
-    def n_nodes(self) -> int:
-        """Nodes over all rounds."""
-        return sum(map(len, self.layers))
-
     def stop_rounds(self, counts: NDArray[Any]) -> Ints:
         """Return after which round each debate stops, 0 where it has not stopped by the end of `counts`.
 
