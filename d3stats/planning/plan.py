@@ -747,7 +747,7 @@ class Plan(Result):
     def _title(self) -> str:
         tested = ""
         if (self._table["loss_from"] != "chain").any():
-            tested = f"; *: 1 - p of a one-sided t test, null: a loss above {counted_points(self.max_loss)}"
+            tested = "; *: 1 - p of a t test"
         return (
             f"{100 * self.level:.6g} % intervals over questions. Saved and change are against unanimity; change: "
             f"{_KEPT[self.target]} on the same debates, points. P: fitted model{tested}."

@@ -65,7 +65,7 @@ def any_logs(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def test_pieces_add_up(tmp_path_factory: pytest.TempPathFactory) -> None:
-    _pieces_add_up(tmp_path_factory, 25)
+    _pieces_add_up(tmp_path_factory, 60)
 
 
 @pytest.mark.slow
