@@ -271,7 +271,8 @@ def test_a_million_agents_in_one_debate_are_answered_soon(command: str, folder: 
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == (0 if command == "doctor" else 1), done.stderr
     assert len(done.stdout) < 8000
-    assert done.stderr.count("\n") == (command != "doctor"), done.stderr
+    refused = [line for line in done.stderr.splitlines() if not line.startswith("reading log.csv: ")]
+    assert len(refused) == (command != "doctor"), done.stderr
     assert used.ru_utime - before < 2 * SECONDS
     assert used.ru_maxrss < 2 * 1024 * 1024
 

@@ -21,7 +21,7 @@ from d3stats.cli import app
 GROUP = get_command(app)
 REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
 MODES: dict[str, list[str]] = {
-    "fit": ["fit log.csv --n-boot 6", "fit log.csv --n-boot 6 --round 2"],
+    "fit": ["fit log.csv --n-boot 30", "fit log.csv --n-boot 6 --round 2"],
     "count": ["count log.csv"],
     "replay": ["replay log.csv", "replay log.csv --paired --strata kind"],
     "plan": ["plan log.csv --n-draws 12", "plan log.csv --n-draws 12 --prices prices.toml --model mine"],
@@ -575,6 +575,7 @@ def test_every_other_value_is_one_that_some_mode_accepts(
         change
         for change in CHANGES[command]
         if change not in meant_to_fail
+        and not any(mode.endswith(change) for mode in MODES[command])
         and all(said(with_change(mode, change))[0] not in ANSWERED for mode in MODES[command])
     ]
     assert refused == []
