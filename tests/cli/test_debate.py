@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,30 @@ def test_the_report_of_a_run_repeats_the_notes_on_its_items(
     labelled = [DebateItem(i.question, i.text, i.candidates, label=i.label) for i in drawn]
     assert forecast(protocol, labelled, agents).notes == ()
     assert forecast(protocol, list(synthetic), agents).notes[0].startswith("WARNING: no item has a label")
+
+
+def test_a_run_tells_cut_replies_dear_calls_and_what_its_budget_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = Courtroom()
+    items = Items([DebateItem(i.question, i.text, i.candidates) for i in synthetic_items(world, 2, seed=1)])
+    done = debate(
+        protocol_from_text("majority:judges=3"), items, synthetic_agent(world, 1), tmp_path / "log.jsonl"
+    )
+    short = {"stopped": "budget", "not_begun": ("c", "d"), "unfinished": 1}
+    in_tokens = {"tokens_left": 1_200, "tokens_to_begin": 4_321}
+    in_dollars = {"dollars_left": 0.5, "dollars_to_begin": 0.75}
+    for changes, told in (
+        ({"shortened": 1_017}, ("1,017 replies are longer",)),
+        ({"overdrawn": 3}, ("3 calls cost more than their bound",)),
+        (short, ("2 debates did not start, 1 did not end. To resume",)),
+        (short | in_tokens, ("(1,200 left; 4,321 tokens are needed to start another debate)",)),
+        (short | in_dollars, ("0.7500 dollars are needed",)),
+        (short | in_tokens | in_dollars, ("1,200 and", "4,321 tokens and", "0.7500 dollars")),
+    ):
+        show_report(replace(done, **changes))
+        shown = " ".join(capsys.readouterr().out.split())
+        assert all(part in shown for part in told), shown
 
 
 LEDGER = (

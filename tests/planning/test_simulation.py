@@ -55,6 +55,18 @@ def test_the_table_is_bit_identical_for_any_chunk_and_any_number_of_processes(
     assert_frame_equal(whole, again, check_exact=True)
 
 
+def test_several_worlds_have_a_panel_each_and_need_no_axes_given() -> None:
+    found = simulate(
+        Study(worlds={"a": Voter(panel=3), "b": Voter(panel=5)}, rules=["fixed:1"], n_rounds=3, debates=64)
+    )
+    whole = found.plot()
+    assert [panel.get_title() for panel in whole.axes] == ["a", "b"]
+    with pytest.raises(ValueError, match="ax must be left out for several worlds; got 2 worlds"):
+        found.plot(whole.axes[0])
+    assert_frame_equal(found.to_frame("rules"), found.to_frame())
+    assert list(found.to_frame("recommended")["world"]) == ["a", "b"]
+
+
 def test_a_large_chunk_is_played_in_pieces_with_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"rules": ["fixed:2", "ks:0.1"], "debates": 3000, "batch": 300, "chunk": 3000, "seeds": 1}
     at_once = simulate(study(**asked)).to_frame()
