@@ -240,3 +240,16 @@ def test_letters_of_places_read_as_answers_are_warned_of_and_those_of_answers_ar
     assert not warned(table)
     assert warned(by_place(table, "vote")) == (not always)
     assert not warned(by_place(table, "vote"), votes="slot")
+
+
+def test_a_table_without_rows_and_votes_by_place_without_an_order_are_refused() -> None:
+    table = pd.DataFrame({"item": ["a", "b"], "vote": ["A", "B"], "order": ["AB", None]})
+    with pytest.raises(ValueError, match="a table of verdicts must have rows; got none"):
+        as_judgments(table[:0])
+    with pytest.raises(ValueError, match="needs the order of every verdict"):
+        as_judgments(table, votes="slot")
+    read = as_judgments(table[:1], votes="slot")
+    with pytest.raises(
+        ValueError, match="votes must be left out for verdicts, because as_judgments read them as"
+    ):
+        as_judgments(read, votes="answer")

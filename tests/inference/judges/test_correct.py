@@ -54,6 +54,15 @@ def test_two_categories_at_random_are_two_powered_means(per: int) -> None:
     assert found.worth_labels == pytest.approx(one.worth_labels)
 
 
+def test_no_label_and_many_categories_are_refused() -> None:
+    table = visible(items_of(60, 20))
+    with pytest.raises(ValueError, match="an item that judge judged must have a label"):
+        correct(table.assign(judge=table["judge"].astype("Int64").mask(table["label"].notna())))
+    named = [f"c{k % 25}" for k in range(60)]
+    with pytest.raises(ValueError, match="categories must be at most 20; got 25"):
+        correct(table.assign(judge=named, label=np.where(table["label"].notna(), named, None)))
+
+
 def test_chosen_labels_are_corrected_as_counts_are() -> None:
     table = items_of()
     known = table["label"].notna().to_numpy()
