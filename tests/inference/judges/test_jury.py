@@ -195,7 +195,7 @@ def test_limits_of_the_best_juror_hold_whoever_is_the_best(p: list[float], repli
             assert one.low <= one.value <= one.high
             shown[k] += 1
             missed[k] += one.excludes(true)
-    # How often all 60 items have the same result, which has no limits, is a matter of the jurors: 5.5 % of the third five.
+    # Without limits are the data in which all 60 items have the same result: 5.5 % of those of the third five jurors.
     assert (shown > 0.9 * replicates).all()
     assert (missed / shown <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / shown)).all()
 
