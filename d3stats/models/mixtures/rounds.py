@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
-from d3stats._words import percent
+from d3stats._words import counted, percent, verb
 from d3stats.counts import RoundCounts
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
@@ -502,7 +502,14 @@ class Drift(Result):
             for row in moved
         ]
         parts = [f"The counts moved {' and '.join(said)}"] if said else []
-        parts += [f"{'no' if said else 'No'} evidence of a move {still[0]}"] if still else []
+        above = sum(row["ks"] > row["noise"] for row in rows if row not in moved)
+        passed = f"{counted(above, 'distance')} {verb(above, 'is', 'are')} above the noise"
+        though = f" after Holm's correction, although {passed}"
+        parts += (
+            [f"{'no' if said else 'No'} evidence of a move {still[0]}{though if above else ''}"]
+            if still
+            else []
+        )
         return f"{'; '.join(parts)}." if parts else "Whether the counts moved is unknown."
 
     def _moved(self) -> set[int]:

@@ -129,6 +129,15 @@ def test_moves_are_corrected_for_the_number_of_pairs_of_rounds() -> None:
     assert enough.moves().endswith("; no evidence of a move between the other rounds.")
 
 
+def test_a_distance_above_its_noise_that_is_no_move_is_told() -> None:
+    """Five pairs of rounds without drift, seed 6: one distance passes its own noise, and no pair passes Holm's."""
+    rng = np.random.default_rng(6)
+    right = rng.binomial(5, np.broadcast_to(rng.beta(2, 1, size=(30, 1)), (30, 6)))
+    drift = rounds_drift(right, np.full(right.shape, 5), n_components=1, n_boot=199, rng=6)
+    assert drift.ks(("pmf",)).eval("ks > noise").sum() == 1
+    assert drift.moves().endswith("after Holm's correction, although 1 distance is above the noise.")
+
+
 @pytest.mark.slow
 def test_a_log_without_drift_shows_a_move_as_rarely_as_it_may() -> None:
     """120 logs of six rounds without drift: the chance of any move is at most .05, which single pairs exceed."""
